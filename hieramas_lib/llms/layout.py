@@ -1,0 +1,58 @@
+"""The textual layout of a prompt, written by teams and read back by the simulated pool.
+
+A prompt has a header (system message) of ``Name: value`` lines followed by free text, and a
+body (user message) of tagged sections. Real LLMs read the same text.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+Position = Literal["proposer", "synthesizer", "decision", "alone"]
+Style = Literal["answer only", "step by step"]
+
+_HEADER = re.compile(r"^(Role|Position|Style): (.+)$", re.MULTILINE)
+_SECTION = re.compile(r"<(task|message|proposal)( [^<>\n]*)?>\n(.*?)\n</\1>", re.DOTALL)
+_CLOSING = re.compile(r"</(?=(?:task|message|proposal)>)")
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """Who is asked: role name, position in the team, and how to answer."""
+
+    role: str
+    position: Position
+    style: Style = "step by step"
+
+    def render(self) -> str:
+        """Write the header's three lines."""
+        return f"Role: {self.role}\nPosition: {self.position}\nStyle: {self.style}"
+
+    @classmethod
+    def parse(cls, system: str) -> "Header":
+        """Read a header back; raises KeyError naming the missing line."""
+        fields = dict(_HEADER.findall(system))
+        return cls(fields["Role"], fields["Position"], fields["Style"])
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One tagged part of a prompt; ``source`` is a role name or a proposal's number."""
+
+    tag: Literal["task", "message", "proposal"]
+    text: str
+    source: str = ""
+
+    def render(self) -> str:
+        """Write the section; a closing tag inside the text is defused with a space."""
+        attribute = f' from="{self.source}"' if self.source else ""
+        body = _CLOSING.sub("</ ", self.text)
+        return f"<{self.tag}{attribute}>\n{body}\n</{self.tag}>"
+
+
+def parse_sections(text: str) -> tuple[Section, ...]:
+    """Read the sections of a prompt, in order."""
+    return tuple(
+        Section(tag, body, attribute.removeprefix(' from="').removesuffix('"'))  # type: ignore[arg-type]
+        for tag, attribute, body in _SECTION.findall(text)
+    )

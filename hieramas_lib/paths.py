@@ -1,0 +1,27 @@
+"""Where the project's folders are, wherever a notebook or a script was started from."""
+
+from pathlib import Path
+
+from hieramas_lib.errors import ConfigError
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def data_path(*parts: str) -> Path:
+    """Return the path of a shipped data file.
+
+    Raises:
+        ConfigError: the file is not there.
+    """
+    path = ROOT.joinpath("data", *parts)
+    if not path.exists():
+        raise ConfigError(
+            f"{path} is missing. The library reads the project's data/ folder: "
+            "install it from a clone with `pip install -e .`"
+        )
+    return path
+
+
+def results_path(*parts: str) -> Path:
+    """Return a path under ``results/``, which runs write to."""
+    return ROOT.joinpath("results", *parts)

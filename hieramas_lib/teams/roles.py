@@ -1,0 +1,72 @@
+"""Roles: what a supernode is there for. Roles and their texts are data (``data/roles``)."""
+
+from pathlib import Path
+from typing import Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from hieramas_lib.errors import ConfigError
+from hieramas_lib.paths import data_path
+from hieramas_lib.tasks.task import Kind
+
+
+class Role(BaseModel):
+    """One role of a team.
+
+    Attributes:
+        name: Shown to the LLM and used in records and figures.
+        duty: ``solver`` and ``expert`` answer, ``checker`` judges what it reads and answers,
+            ``planner`` gives a plan and no answer.
+        profile: A few lines on the role; embedded as its feature vector.
+        instruction: What the LLM in this role is told to do.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    duty: Literal["solver", "expert", "checker", "planner"]
+    profile: str
+    instruction: str
+
+    @property
+    def answers(self) -> bool:
+        """Whether the role's output holds an answer that can be graded."""
+        return self.duty != "planner"
+
+
+class RoleSet(BaseModel):
+    """The roles of a team for one kind of task, with the texts that all of them share.
+
+    Attributes:
+        proposer, synthesizer, decision: Instructions of the three positions.
+        answer_format: How an answer is to be given, by all that answer.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    kind: Kind
+    proposer: str
+    synthesizer: str
+    decision: str
+    answer_format: str
+    roles: tuple[Role, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Role names in declared order, the order of graph nodes."""
+        return tuple(role.name for role in self.roles)
+
+
+def load_roles(name: str | Path) -> RoleSet:
+    """Read a role set: ``"choice"``, ``"maths"``, ``"code"``, or the path of a YAML file.
+
+    Raises:
+        ConfigError: the file is missing or malformed.
+    """
+    path = name if isinstance(name, Path) else data_path("roles", f"{name}.yaml")
+    try:
+        return RoleSet.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+    except (OSError, yaml.YAMLError, ValidationError) as error:
+        raise ConfigError(f"{path}: {error}") from None
