@@ -1,0 +1,7 @@
+# All the work is in run.py, which also runs where there is no make.
+# LOCAL=0 declines the local model; ARGS goes to the job; PYTHON chooses the interpreter.
+PYTHON ?= python3
+ARGS ?=
+.PHONY: help setup run test test-all
+help setup run test test-all:
+	@$(PYTHON) run.py $@ $(ARGS)
