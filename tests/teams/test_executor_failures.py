@@ -1,0 +1,179 @@
+"""Calls that fail, and errors that stop a run."""
+
+import asyncio
+from itertools import combinations
+
+import pytest
+from team_stubs import TASK, StubLLM, make_team
+
+from hieramas_lib.errors import BudgetExceeded, ConfigError, ReplayMiss
+from hieramas_lib.llms.chat import ChatRequest, Completion
+from hieramas_lib.llms.layout import Header
+from hieramas_lib.teams import executor, graph_pool
+from hieramas_lib.teams.executor import Job, run_batch, run_team
+from hieramas_lib.teams.prompts import DECISION_ROLE
+from hieramas_lib.teams.rollout import CallRecord, Rollout
+from hieramas_lib.teams.topology import Topology
+from hieramas_lib.teams.verdict import judge
+
+
+def run_with_failing(models: set[str], reads: str = "all") -> tuple[Rollout, StubLLM]:
+    """Run the chain 0 -> 1 -> 2 with some LLMs out of order."""
+    llms = StubLLM(fails=lambda header, request: request.model in models)
+    return asyncio.run(run_team(make_team(graph_pool.chain(3), reads=reads), TASK, llms)), llms
+
+
+def test_a_failed_proposer_leaves_no_proposal() -> None:
+    rollout, llms = run_with_failing({"p1.0"})
+    names = [node.role for node in rollout.nodes]
+    failed, other = rollout.nodes[1].proposals
+    assert failed.error == "timeout: stub" and failed.completion is None
+    assert llms.of(names[1], "synthesizer")[0].proposals() == [other.text]
+    assert rollout.delivered_edges == rollout.requested_edges
+    assert rollout.grade.correct
+    assert rollout.usage.calls == 10
+
+
+def test_without_any_proposal_left_the_synthesizer_answers_alone() -> None:
+    rollout, llms = run_with_failing({"p1.0", "p1.1"})
+    (asked,) = llms.of(rollout.nodes[1].role, "synthesizer")
+    assert asked.proposals() == []
+    assert rollout.delivered_edges == rollout.requested_edges
+
+
+@pytest.mark.parametrize("reads", ["all", "sinks"])
+def test_a_failed_synthesizer_leaves_its_node_without_a_message(reads: str) -> None:
+    rollout, llms = run_with_failing({"s1"}, reads)
+    a, b, c = (node.role for node in rollout.nodes)
+    assert rollout.nodes[1].synthesis.error
+    assert rollout.requested_edges == ((a, b), (b, c))
+    assert rollout.delivered_edges == ((a, b),)
+    assert all(asked.read() == {} for asked in llms.of(c))
+    expected = [a, c] if reads == "all" else [c]
+    assert list(llms.of(DECISION_ROLE)[0].read()) == expected
+    assert rollout.grade.correct
+
+
+def test_a_failed_sink_leaves_the_decision_alone() -> None:
+    rollout, llms = run_with_failing({"s2"}, "sinks")
+    assert llms.of(DECISION_ROLE)[0].read() == {}
+    assert rollout.grade.correct
+
+
+def test_a_failed_decision_is_an_error_and_not_a_wrong_answer() -> None:
+    rollout, llms = run_with_failing({"decider"})
+    assert rollout.answer == ""
+    assert rollout.grade.status == "error"
+    assert rollout.grade.detail == "timeout: stub"
+    assert rollout.usage.cost_usd == llms.total_cost > 0
+
+
+def test_any_two_failures_give_a_defined_record() -> None:
+    team = make_team(Topology(3, ((0, 1), (0, 2), (1, 2))))
+    models = ["p0.0", "p0.1", "s0", "p1.0", "p1.1", "s1", "p2.0", "p2.1", "s2", "decider"]
+    for pair in combinations(models, 2):
+        llms = StubLLM(fails=lambda header, request, pair=pair: request.model in pair)
+        rollout = asyncio.run(run_team(team, TASK, llms, grade_nodes=True))
+        assert {call.llm for call in rollout.calls if call.error} == set(pair)
+        assert len(rollout.calls) == 10
+        assert rollout.grade.status == ("error" if "decider" in pair else "correct")
+        lost = {team.roles.names[i] for i in range(3) if f"s{i}" in pair}
+        kept = tuple(edge for edge in rollout.requested_edges if edge[0] not in lost)
+        assert rollout.delivered_edges == kept
+        statuses = {node.role: node.grade.status for node in rollout.nodes if node.grade}
+        assert statuses == {
+            name: "error" if name in lost else "correct" for name in team.roles.names
+        }
+
+
+class Stopping(StubLLM):
+    """Raises ``error`` at the call of one LLM, while the other calls take three turns."""
+
+    error: Exception = BudgetExceeded("limit")
+    at: str = "p1.0"
+
+    async def complete(self, request: ChatRequest) -> Completion:
+        if request.model == self.at:
+            await asyncio.sleep(0)
+            self.events.append(("stop", "", "", request.model))
+            raise self.error
+        return await super().complete(request)
+
+
+async def three_turns() -> None:
+    for _ in range(3):
+        await asyncio.sleep(0)
+
+
+def slowly(header: Header, request: ChatRequest) -> object:
+    return three_turns()
+
+
+@pytest.mark.parametrize("kind", [BudgetExceeded, ReplayMiss, ConfigError, ZeroDivisionError])
+@pytest.mark.parametrize("batch", [False, True])
+def test_errors_that_are_no_failed_call_stop_the_run_and_lose_nothing(
+    kind: type[Exception], batch: bool
+) -> None:
+    error = kind("stop here")
+    team = make_team(graph_pool.empty(3))
+    llms = Stopping(pause=slowly)  # type: ignore[arg-type]
+    llms.error = error
+    with pytest.raises(kind) as caught:
+        if batch:
+            asyncio.run(run_batch([Job(team, TASK, i) for i in range(5)], llms, slots=2))
+        else:
+            asyncio.run(run_team(team, TASK, llms))
+    assert caught.value is error
+    assert error.__notes__ == ["in the rollout of task 'stub/1'"]
+    kinds = [event[0] for event in llms.events]
+    assert kinds.count("start") == kinds.count("end"), "a call in flight was lost"
+    assert "start" not in kinds[kinds.index("stop") :], "a call was started after the error"
+    assert not llms.of(DECISION_ROLE)
+
+
+def test_a_bug_of_ours_in_one_rollout_of_a_batch_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def broken(task: object, call: object) -> object:
+        raise ZeroDivisionError("grader")
+
+    monkeypatch.setattr(executor, "judge", broken)
+    with pytest.raises(ZeroDivisionError):
+        asyncio.run(run_batch([Job(make_team(Topology(1)), TASK)] * 3, StubLLM()))
+
+
+def test_cancelling_cancels_the_calls() -> None:
+    async def scenario() -> None:
+        waiting = asyncio.Event()
+        llms = StubLLM(pause=lambda header, request: waiting.wait())  # type: ignore[arg-type]
+        running = asyncio.create_task(run_team(make_team(graph_pool.empty(2)), TASK, llms))
+        await three_turns()
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        await three_turns()
+        assert len(asyncio.all_tasks()) == 1
+        assert llms.events and all(event[0] == "start" for event in llms.events)
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("text", "finish", "status"),
+    [
+        ("Answer: B", "stop", "correct"),
+        ("Answer: C", "stop", "wrong"),
+        ("Answer: B", "length", "unparsed"),
+        ("Answer: B", "refusal", "unparsed"),
+        ("I cannot say", "stop", "unparsed"),
+        (" \n", "stop", "empty"),
+        ("", "length", "empty"),
+    ],
+)
+def test_verdicts(text: str, finish: str, status: str) -> None:
+    completion = Completion(text, finish, 1, 1, 0.0, 0.0, False, "k")  # type: ignore[arg-type]
+    call = CallRecord("Assistant", "alone", "a", completion)
+    assert asyncio.run(judge(TASK, call)).status == status
+
+
+def test_a_failed_call_is_judged_an_error() -> None:
+    verdict = asyncio.run(judge(TASK, CallRecord("Assistant", "alone", "a", error="server: down")))
+    assert (verdict.status, verdict.detail) == ("error", "server: down")
