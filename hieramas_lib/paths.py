@@ -1,5 +1,6 @@
 """Where the project's folders are, wherever a notebook or a script was started from."""
 
+import os
 from pathlib import Path
 
 from hieramas_lib.errors import ConfigError
@@ -23,5 +24,9 @@ def data_path(*parts: str) -> Path:
 
 
 def results_path(*parts: str) -> Path:
-    """Return a path under ``results/``, which runs write to."""
-    return ROOT.joinpath("results", *parts)
+    """Return a path under the folder that runs write to.
+
+    That is ``results/``, or what the environment variable ``HIERAMAS_RESULTS`` names.
+    """
+    root = os.environ.get("HIERAMAS_RESULTS")
+    return (Path(root).resolve() if root else ROOT / "results").joinpath(*parts)

@@ -2,10 +2,16 @@
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Literal, Protocol
 
 FinishReason = Literal["stop", "length", "refusal", "other"]
+
+
+def key_of(canonical: str) -> str:
+    """Return the key of a request's canonical text."""
+    # A lone surrogate has no UTF-8 form; it must not stop a run.
+    return hashlib.blake2b(canonical.encode(errors="surrogatepass"), digest_size=16).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +43,25 @@ class ChatRequest:
     sample: int = 0
     options: tuple[str, ...] = ()
 
-    def key(self, client: str, model_id: str) -> str:
-        """Hash the request as sent to ``client`` for ``model_id``: 32 hex digits.
+    def canonical(self, client: str, model_id: str) -> str:
+        """Write the request as sent to ``client`` for ``model_id``: JSON with sorted keys.
 
         The pool's own name for the model is left out, as it does not change the answer.
         """
-        fields = asdict(self) | {"model": model_id, "client": client}
-        text = json.dumps(fields, sort_keys=True, ensure_ascii=False)
-        return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+        fields = {
+            "client": client,
+            "max_tokens": self.max_tokens,
+            "messages": [{"content": m.content, "role": m.role} for m in self.messages],
+            "model": model_id,
+            "options": self.options,
+            "sample": self.sample,
+            "temperature": self.temperature,
+        }
+        return json.dumps(fields, ensure_ascii=False)
+
+    def key(self, client: str, model_id: str) -> str:
+        """Hash :meth:`canonical`: 32 hex digits."""
+        return key_of(self.canonical(client, model_id))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ Position = Literal["proposer", "synthesizer", "decision", "alone"]
 Style = Literal["answer only", "step by step"]
 
 _HEADER = re.compile(r"^(Role|Position|Style): (.+)$", re.MULTILINE)
-_SECTION = re.compile(r"<(task|message|proposal)( [^<>\n]*)?>\n(.*?)\n</\1>", re.DOTALL)
+_SECTION = re.compile(r'<(task|message|proposal)(?: from="([^\n]*)")?>\n(.*?)\n</\1>', re.DOTALL)
 _CLOSING = re.compile(r"</(?=(?:task|message|proposal)>)")
 
 
@@ -30,14 +30,17 @@ class Header:
 
     @classmethod
     def parse(cls, system: str) -> "Header":
-        """Read a header back; raises KeyError naming the missing line."""
-        fields = dict(_HEADER.findall(system))
+        """Read a header back; raises KeyError naming the missing line.
+
+        The first line of a name counts: instructions below may hold lines that look alike.
+        """
+        fields = dict(reversed(_HEADER.findall(system)))
         return cls(fields["Role"], fields["Position"], fields["Style"])
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One tagged part of a prompt; ``source`` is a role name or a proposal's number."""
+    """One tagged part of a prompt; ``source``, one line, is a role name or a proposal's number."""
 
     tag: Literal["task", "message", "proposal"]
     text: str
@@ -52,7 +55,4 @@ class Section:
 
 def parse_sections(text: str) -> tuple[Section, ...]:
     """Read the sections of a prompt, in order."""
-    return tuple(
-        Section(tag, body, attribute.removeprefix(' from="').removesuffix('"'))  # type: ignore[arg-type]
-        for tag, attribute, body in _SECTION.findall(text)
-    )
+    return tuple(Section(tag, body, source) for tag, source, body in _SECTION.findall(text))

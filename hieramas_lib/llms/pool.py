@@ -2,13 +2,14 @@
 
 from datetime import date
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError, model_validator
 
 from hieramas_lib.errors import ConfigError
 
+Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 ClientName = Literal["simulated", "openai", "anthropic", "local"]
 
 
@@ -17,8 +18,8 @@ class Price(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    input: float
-    output: float
+    input: Amount
+    output: Amount
     date: date
     source: str
 
@@ -49,8 +50,8 @@ class LLMSpec(BaseModel):
     price: Price | None = None
     base_url: str | None = None
     key_env: str | None = None
-    max_concurrency: int = 16
-    usual_tokens: tuple[int, int] = (60, 350)
+    max_concurrency: PositiveInt = 16
+    usual_tokens: tuple[PositiveInt, PositiveInt] = (60, 350)
 
     def cost(self, prompt_tokens: float, completion_tokens: float) -> float | None:
         """Return the price in US dollars of a call with so many tokens, None if unknown."""
@@ -109,8 +110,9 @@ class LLMPool(BaseModel):
 
     def simulated(self) -> "LLMPool":
         """Return the twin of this pool whose answers are simulated, at the same prices."""
-        twins = [spec.model_copy(update={"client": "simulated", "key_env": None}) for spec in self.llms]
-        return self.model_copy(update={"name": f"simulated {self.name}", "llms": tuple(twins)})
+        changed = {"client": "simulated", "key_env": None}
+        twins = tuple(spec.model_copy(update=changed) for spec in self.llms)
+        return self.model_copy(update={"name": f"simulated {self.name}", "llms": twins})
 
 
 def load_pool(path: Path) -> LLMPool:

@@ -1,0 +1,122 @@
+"""A GGUF model in this process, by llama.cpp (xllamacpp): real answers without key or network."""
+
+import asyncio
+import functools
+import time
+from pathlib import Path
+from typing import Any
+
+from hieramas_lib.errors import CallError, ConfigError
+from hieramas_lib.llms.chat import ChatRequest, Completion, FinishReason
+from hieramas_lib.llms.pool import LLMSpec
+from hieramas_lib.paths import ROOT
+
+_CONTEXT_TOKENS = 4096
+_QUIET = -1
+_FINISH: dict[object, FinishReason] = {"stop": "stop", "length": "length"}
+
+
+def gguf_path(spec: LLMSpec) -> Path:
+    """Return the model file of a local LLM; a relative path starts at the project's root.
+
+    Raises:
+        ConfigError: the file is not there.
+    """
+    path = ROOT / Path(spec.model).expanduser()
+    if not path.is_file():
+        raise ConfigError(
+            f"LLM {spec.name!r}: {path} is missing. `make run` (without LOCAL=0) fetches the small "
+            "model that this project uses; for another one put the path of its GGUF file into the "
+            "pool file"
+        )
+    return path
+
+
+def grammar_of(options: tuple[str, ...]) -> str:
+    """Write a GBNF grammar whose only sentences are the texts of ``options``."""
+    return "root ::= " + " | ".join(_literal(text) for text in options)
+
+
+def _literal(text: str) -> str:
+    escapes = {'"': '\\"', "\\": "\\\\"} | {chr(n): f"\\x{n:02X}" for n in range(32)}
+    return '"' + "".join(escapes.get(c, c) for c in text) + '"'
+
+
+class LocalClient:
+    """One GGUF model, opened at its first call and shared by all specs of the same file.
+
+    One thread and one slot, and no reuse of earlier prompts: an answer depends on the request
+    alone, not on what ran before or beside it.
+
+    Raises:
+        ConfigError: the file is missing.
+    """
+
+    def __init__(self, spec: LLMSpec) -> None:
+        self.spec = spec
+        self._path = gguf_path(spec)
+
+    async def complete(self, request: ChatRequest) -> Completion:
+        """Answer ``request``, with exactly one of its ``options`` if it has any.
+
+        The temperature is 0 unless the request gives one; ``sample`` is the seed.
+
+        Raises:
+            CallError: the model refused the request, for one if it is too long.
+        """
+        began = time.perf_counter()
+        reply = await asyncio.to_thread(self._answer, _parameters(request))
+        if "error" in reply:
+            raise CallError("rejected", f"{self.spec.name}: {reply['error'].get('message')}")
+        choice, usage = reply["choices"][0], reply["usage"]
+        return Completion(
+            text=choice["message"].get("content") or "",
+            finish_reason=_FINISH.get(choice["finish_reason"], "other"),
+            prompt_tokens=usage["prompt_tokens"],
+            completion_tokens=usage["completion_tokens"],
+            cost_usd=None,
+            latency_s=time.perf_counter() - began,
+            cached=False,
+            request_key="",
+        )
+
+    def _answer(self, parameters: dict[str, Any]) -> dict[str, Any]:
+        reply: dict[str, Any] = _open_server(self._path).handle_chat_completions(parameters)
+        return reply
+
+
+def _parameters(request: ChatRequest) -> dict[str, Any]:
+    """Write the body of the chat request."""
+    parameters: dict[str, Any] = {
+        "messages": [{"role": m.role, "content": m.content} for m in request.messages],
+        "max_tokens": request.max_tokens,
+        "temperature": request.temperature or 0.0,
+        "seed": request.sample,
+        "cache_prompt": False,
+    }
+    if request.options:
+        parameters["grammar"] = grammar_of(request.options)
+    return parameters
+
+
+@functools.cache
+def _open_server(path: Path) -> Any:
+    """Load a model once a process; raises CallError if the file is no GGUF model."""
+    import xllamacpp
+
+    settings = xllamacpp.CommonParams()
+    settings.model.path = str(path)
+    settings.n_ctx = _CONTEXT_TOKENS
+    settings.n_parallel = 1
+    # More threads collapse when the machine is busy, and one gives the same numbers everywhere.
+    settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = 1
+    settings.port = 0
+    settings.n_threads_http = 1
+    settings.cache_ram_mib = 0
+    settings.ui = False
+    settings.use_jinja = True
+    settings.verbosity = _QUIET
+    try:
+        return xllamacpp.Server(settings)
+    except Exception as error:
+        raise CallError("rejected", f"{path}: cannot be loaded: {error}") from None

@@ -1,0 +1,76 @@
+"""The answers a simulated LLM can give to a task, and how it finds them in others' texts."""
+
+import ast
+import re
+from functools import lru_cache
+
+from hieramas_lib.tasks.extraction import extract_answer
+from hieramas_lib.tasks.task import LETTERS, Task
+
+_LATEX_NOISE = re.compile(r"\s+|\$|\\left|\\right|\\,|\\!")
+
+
+def render_answer(task: Task, answer: str) -> str:
+    """Write ``answer`` in the format that is asked for."""
+    if task.kind == "choice":
+        return f"Answer: {answer}"
+    if task.kind == "maths":
+        return f"Answer: \\boxed{{{answer}}}"
+    return f"```python\n{answer.strip()}\n```"
+
+
+@lru_cache(maxsize=8192)
+def wrong_answers(task: Task) -> tuple[str, ...]:
+    """Return wrong answers to ``task`` in the form of its gold, most tempting first.
+
+    Where the task names none: the other letters, a number nearby, or a program that
+    returns nothing.
+    """
+    if task.kind == "choice":
+        letters = LETTERS[: len(task.choices)]
+        others = [letter for letter in letters if letter not in (task.gold, *task.tempting)]
+        # Starting at the letter after the gold one spreads the tempting answer over A, B, ...
+        turn = letters.index(task.gold)
+        others.sort(key=lambda letter: (letters.index(letter) - turn) % len(letters))
+        return (*task.tempting, *others)
+    if task.tempting:
+        return task.tempting
+    if task.kind == "maths":
+        if re.fullmatch(r"-?\d+", task.gold):
+            number = int(task.gold)
+            return tuple(str(n) for n in (number + 1, number - 1, 2 * number + 3))
+        return tuple(text for text in ("0", "1", "2") if text != task.gold)
+    name = task.tests.entry_point if task.tests else "solution"
+    return (f"def {name}(*arguments, **options):\n    return None",)
+
+
+@lru_cache(maxsize=65536)
+def read_answer(task: Task, text: str) -> str | None:
+    """Return the answer that ``text`` gives, None if it gives none.
+
+    An answer that is the gold or a known wrong one up to spelling is returned in that form;
+    an answer never heard of is returned as it stands, and is taken to be wrong.
+    """
+    answer = extract_answer(task, text)
+    return None if answer is None else _known(task).get(_normalise(task, answer), answer)
+
+
+@lru_cache(maxsize=8192)
+def _known(task: Task) -> dict[str, str]:
+    """Map the normal form of every known answer, as extracted from a reply, to the answer."""
+    known: dict[str, str] = {}
+    for answer in (task.gold, *wrong_answers(task)):
+        read = extract_answer(task, render_answer(task, answer))
+        known.setdefault(_normalise(task, answer if read is None else read), answer)
+    return known
+
+
+def _normalise(task: Task, answer: str) -> str:
+    if task.kind == "choice":
+        return answer.strip().upper()
+    if task.kind == "maths":
+        return _LATEX_NOISE.sub("", answer).replace("dfrac", "frac").replace("tfrac", "frac")
+    try:
+        return ast.unparse(ast.parse(answer))
+    except (SyntaxError, ValueError, RecursionError):
+        return answer.strip()

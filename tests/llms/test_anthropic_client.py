@@ -1,0 +1,174 @@
+"""The Anthropic client against a real server on the loopback address."""
+
+import asyncio
+import logging
+from typing import Any
+
+import pytest
+from loopback import Loopback, Reply, serve
+
+from hieramas_lib.errors import CallError
+from hieramas_lib.llms.anthropic_client import AnthropicClient, request_parameters
+from hieramas_lib.llms.chat import ChatRequest, Completion, Message
+from hieramas_lib.llms.pool import LLMSpec
+
+KEY = "sk-ant-planted-51e0"
+REQUEST = ChatRequest(
+    "small", (Message("system", "Be brief."), Message("user", "2 + 2 = ?")), 0.2, max_tokens=50
+)
+SOON = {"retry-after-ms": "1"}
+
+
+def message(
+    *texts: str, stop: str | None = "end_turn", usage: Any = "usual", **extra: Any
+) -> dict[str, Any]:
+    usage = {"input_tokens": 12, "output_tokens": 3} if usage == "usual" else usage
+    content = [{"type": "text", "text": text} for text in texts]
+    reply = {"type": "message", "content": content, "stop_reason": stop} | extra
+    return reply | ({} if usage is None else {"usage": usage})
+
+
+def client(server: Loopback, **settings: Any) -> AnthropicClient:
+    spec = LLMSpec(
+        name="small",
+        client="anthropic",
+        model="claude-x",
+        family="f",
+        profile="p",
+        base_url=server.url,
+    )
+    return AnthropicClient(spec, KEY, **({"timeout_s": 5.0, "max_retries": 2} | settings))
+
+
+def ask(*replies: Reply, **settings: Any) -> tuple[Completion, Loopback]:
+    with serve(*replies) as server:
+        return asyncio.run(client(server, **settings).complete(REQUEST)), server
+
+
+def fail(*replies: Reply, **settings: Any) -> tuple[CallError, Loopback]:
+    with serve(*replies) as server, pytest.raises(CallError) as caught:
+        asyncio.run(client(server, **settings).complete(REQUEST))
+    return caught.value, server
+
+
+def test_request_and_reply() -> None:
+    answer, server = ask(Reply(message("4", " é")))
+    assert (answer.text, answer.finish_reason) == ("4 é", "stop")
+    assert (answer.prompt_tokens, answer.completion_tokens, answer.cost_usd) == (12, 3, None)
+    assert server.paths == ["/v1/messages"]
+    assert server.asked == [
+        {
+            "model": "claude-x",
+            "system": "Be brief.",
+            "messages": [{"role": "user", "content": "2 + 2 = ?"}],
+            "temperature": 0.2,
+            "max_tokens": 50,
+        }
+    ]
+    assert KEY in str(server.headers)
+
+
+def test_parameters_without_system_and_temperature() -> None:
+    request = ChatRequest("m", (Message("user", "hi"), Message("assistant", "yes?")))
+    assert request_parameters(request) == {
+        "max_tokens": 1024,
+        "messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "yes?"}],
+    }
+
+
+@pytest.mark.parametrize(
+    ("reply", "text", "finish"),
+    [
+        (message("cut", stop="max_tokens"), "cut", "length"),
+        (message("a", stop="stop_sequence"), "a", "stop"),
+        (message(stop="refusal"), "", "refusal"),
+        (message(stop="tool_use", content=[{"type": "tool_use", "id": "1"}]), "", "other"),
+        (message(content=[{"type": "thinking", "thinking": "hm"}]), "", "stop"),
+        (message("4", stop=None), "4", "other"),
+        (message("\ud83d!"), "\ufffd!", "stop"),
+    ],
+)
+def test_unusual_replies_are_completions(reply: dict, text: str, finish: str) -> None:
+    answer, _ = ask(Reply(reply))
+    assert (answer.text, answer.finish_reason) == (text, finish)
+
+
+@pytest.mark.parametrize(
+    ("usage", "tokens"),
+    [
+        (None, (0, 0)),
+        ({"input_tokens": 7}, (0, 0)),
+        ({"input_tokens": None, "output_tokens": 3}, (0, 0)),
+        ({"input_tokens": 7, "output_tokens": 3, "cache_read_input_tokens": 100}, (107, 3)),
+    ],
+)
+def test_usage(usage: dict | None, tokens: tuple[int, int]) -> None:
+    answer, _ = ask(Reply(message("4", usage=usage)))
+    assert (answer.prompt_tokens, answer.completion_tokens) == tokens
+
+
+@pytest.mark.parametrize("status", [429, 500, 529])
+def test_a_passing_fault_is_retried(status: int) -> None:
+    answer, server = ask(Reply({}, status, SOON), Reply(message("4")))
+    assert answer.text == "4"
+    assert len(server.asked) == 2
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "attempts"),
+    [(500, "server", 3), (429, "rate_limit", 3), (400, "rejected", 1)],
+)
+def test_a_lasting_fault_is_given_up(status: int, kind: str, attempts: int) -> None:
+    error, server = fail(Reply({"type": "error", "error": {"message": "no"}}, status, SOON))
+    assert error.kind == kind
+    assert len(server.asked) == attempts
+
+
+def test_a_long_retry_after_does_not_hold_up_the_run() -> None:
+    """The SDK would sleep for an hour; the limit on the whole call ends it."""
+    error, server = fail(Reply({}, 429, {"Retry-After": "3600"}), timeout_s=0.3, max_retries=1)
+    assert error.kind in ("timeout", "rate_limit")
+    assert len(server.asked) <= 2
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Reply(b'{"content": [{"ty'),
+        Reply(b"<html>busy</html>", content_type="text/html"),
+        Reply([1, 2]),
+        Reply({"content": None}),
+        Reply({"content": "text"}),
+    ],
+)
+def test_malformed_replies(reply: Reply) -> None:
+    error, _ = fail(reply)
+    assert error.kind == "malformed"
+
+
+@pytest.mark.parametrize("broken", [Reply(drop=True), Reply(message("4"), cut=True)])
+def test_lost_connections(broken: Reply) -> None:
+    error, server = fail(broken, max_retries=1)
+    assert error.kind == "connection"
+    assert len(server.asked) == 2
+
+
+def test_a_silent_server_times_out() -> None:
+    error, _ = fail(Reply(message("4"), wait_s=1.0), timeout_s=0.2, max_retries=0)
+    assert error.kind == "timeout"
+
+
+def test_one_client_serves_one_event_loop_after_another() -> None:
+    with serve(Reply(message("4"))) as server:
+        shared = client(server)
+        assert [asyncio.run(shared.complete(REQUEST)).text for _ in range(2)] == ["4", "4"]
+
+
+def test_the_key_goes_nowhere_but_into_the_header(caplog) -> None:
+    caplog.set_level(logging.DEBUG)
+    error, server = fail(Reply({"error": {"message": f"invalid x-api-key {KEY}"}}, 401))
+    assert error.kind == "rejected"
+    assert KEY in str(server.headers)
+    assert KEY not in str(error) + repr(error)
+    assert KEY not in caplog.text
+    assert KEY not in str(server.asked)

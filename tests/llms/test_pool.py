@@ -1,0 +1,116 @@
+"""Pool files: prices, names, and messages for what is wrong with them."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from hieramas_lib.errors import ConfigError
+from hieramas_lib.llms.pool import LLMPool, load_pool
+from hieramas_lib.paths import data_path
+
+PAPERS = load_pool(data_path("llm_pool.yaml"))
+SHIPPED = [data_path("llm_pool.yaml"), *sorted(data_path("pools").glob("*.yaml"))]
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+def test_shipped_pools(path: Path) -> None:
+    pool = load_pool(path)
+    for spec in pool.llms:
+        assert 2 <= len(spec.profile.splitlines()) <= 4, spec.name
+        assert 0 < spec.usual_tokens[0] < spec.usual_tokens[1]
+        assert spec.price is not None
+        assert spec.price.source
+    assert len({spec.profile for spec in pool.llms} | {pool.skip_profile}) == len(pool.llms) + 1
+
+
+def test_the_papers_pool() -> None:
+    assert len(PAPERS.llms) == 8
+    assert {spec.key_env for spec in PAPERS.llms} == {"OPENROUTER_API_KEY"}
+    assert PAPERS["gpt-5-mini"].model == "openai/gpt-5-mini"
+    # 400 tokens at $0.25 and 450 at $2.00 a million.
+    assert PAPERS.reference_cost == pytest.approx(0.001)
+    assert PAPERS["llama-3.1-8b"].cost(1e6, 2e6) == pytest.approx(0.02 + 0.10)
+
+
+def test_the_simulated_twin_needs_no_key_and_keeps_the_prices() -> None:
+    twin = PAPERS.simulated()
+    assert twin.names == PAPERS.names
+    assert twin.reference_cost == PAPERS.reference_cost
+    assert {(spec.client, spec.key_env) for spec in twin.llms} == {("simulated", None)}
+
+
+def test_an_unknown_price_is_none_and_no_unit_of_cost() -> None:
+    spec = PAPERS.llms[0].model_copy(update={"price": None})
+    assert spec.cost(1000, 1000) is None
+    pool = LLMPool(name="p", skip_profile="-", reference=spec.name, llms=(spec,))
+    with pytest.raises(ConfigError, match="give the reference 'gpt-5-mini' a price"):
+        _ = pool.reference_cost
+
+
+def test_an_unknown_name_lists_the_known_ones() -> None:
+    with pytest.raises(ConfigError, match=r"no LLM 'gpt-9'; it has gpt-5-mini, "):
+        _ = PAPERS["gpt-9"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"extra": 1}, "extra: Extra inputs"),
+        ({"reference": "none"}, "reference: 'none' is not one of"),
+        ({"llms": None}, "llms: "),
+    ],
+)
+def test_faults_are_named(tmp_path: Path, change: dict, message: str) -> None:
+    raw = yaml.safe_load(data_path("llm_pool.yaml").read_text(encoding="utf-8"))
+    path = tmp_path / "mine.yaml"
+    path.write_text(yaml.safe_dump(raw | change), encoding="utf-8")
+    with pytest.raises(ConfigError, match=rf"mine\.yaml: .*{re.escape(message)}"):
+        load_pool(path)
+
+
+def test_faults_inside_an_llm_are_named(tmp_path: Path) -> None:
+    raw = yaml.safe_load(data_path("llm_pool.yaml").read_text(encoding="utf-8"))
+    raw["llms"][1]["price"]["input"] = "cheap"
+    raw["llms"][2]["name"] = raw["llms"][0]["name"]
+    path = tmp_path / "mine.yaml"
+    path.write_text(yaml.safe_dump(raw), encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"llms\.1\.price\.input"):
+        load_pool(path)
+    raw["llms"][1]["price"]["input"] = 0.1
+    path.write_text(yaml.safe_dump(raw), encoding="utf-8")
+    with pytest.raises(ConfigError, match="names must be distinct"):
+        load_pool(path)
+
+
+def test_files_that_are_no_pool(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="no such pool file"):
+        load_pool(tmp_path / "none.yaml")
+    path = tmp_path / "mine.yaml"
+    path.write_text("a: [", encoding="utf-8")
+    with pytest.raises(ConfigError, match="not valid YAML"):
+        load_pool(path)
+    path.write_text("", encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"mine\.yaml: "):
+        load_pool(path)
+
+
+@pytest.mark.parametrize("field", ["input", "output"])
+@pytest.mark.parametrize("value", [-1.0, float("nan"), float("inf")])
+def test_prices_that_make_no_sense(tmp_path: Path, field: str, value: float) -> None:
+    raw = yaml.safe_load(data_path("llm_pool.yaml").read_text(encoding="utf-8"))
+    raw["llms"][0]["price"][field] = value
+    path = tmp_path / "mine.yaml"
+    path.write_text(yaml.safe_dump(raw), encoding="utf-8")
+    with pytest.raises(ConfigError, match=rf"llms\.0\.price\.{field}"):
+        load_pool(path)
+
+
+def test_concurrency_of_nothing_is_refused(tmp_path: Path) -> None:
+    raw = yaml.safe_load(data_path("llm_pool.yaml").read_text(encoding="utf-8"))
+    raw["llms"][0]["max_concurrency"] = 0
+    path = tmp_path / "mine.yaml"
+    path.write_text(yaml.safe_dump(raw), encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"llms\.0\.max_concurrency"):
+        load_pool(path)

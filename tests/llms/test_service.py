@@ -1,0 +1,313 @@
+"""The service: routing, the store's modes, sharing, limits and exact sums."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from math import fsum
+from pathlib import Path
+
+import pytest
+
+from hieramas_lib.errors import BudgetExceeded, CallError, ConfigError, ReplayMiss
+from hieramas_lib.llms.budget import Budget
+from hieramas_lib.llms.call_store import CallStore
+from hieramas_lib.llms.chat import ChatRequest, Completion, Message
+from hieramas_lib.llms.pool import LLMPool, LLMSpec, Price
+from hieramas_lib.llms.service import LLMService
+
+PRICE = Price.model_validate({"input": 1.0, "output": 10.0, "date": "2026-11-01", "source": "test"})
+
+
+def spec(name: str, **fields) -> LLMSpec:
+    base = {"client": "openai", "model": f"maker/{name}", "family": "f", "profile": "p"}
+    return LLMSpec(name=name, **(base | {"price": PRICE} | fields))
+
+
+def pool(*specs: LLMSpec) -> LLMPool:
+    return LLMPool(name="test", skip_profile="-", reference=specs[0].name, llms=specs)
+
+
+def ask(sample: int = 0, model: str = "small", text: str = "hi") -> ChatRequest:
+    return ChatRequest(model, (Message("user", text),), sample=sample, max_tokens=20)
+
+
+class Stub:
+    """Answers with a running number; may wait, fail, or give its own price."""
+
+    def __init__(self, wait_s: float = 0.0, fail: Callable[[int], bool] | None = None) -> None:
+        self.calls = 0
+        self.now = self.most = 0
+        self.cost: float | None = None
+        self.tokens = (100, 10)
+        self._wait_s = wait_s
+        self._fail = fail
+
+    async def complete(self, request: ChatRequest) -> Completion:
+        self.calls += 1
+        number = self.calls
+        self.now += 1
+        self.most = max(self.most, self.now)
+        try:
+            if self._wait_s:
+                await asyncio.sleep(self._wait_s)
+        finally:
+            self.now -= 1
+        if self._fail and self._fail(number):
+            raise CallError("server", "broken")
+        return Completion(f"answer {number}", "stop", *self.tokens, self.cost, 0.5, False, "")
+
+
+def service(stub: Stub, store: CallStore | None = None, budget: Budget | None = None, **fields):
+    return LLMService(pool(spec("small", **fields)), {"small": stub}, store or CallStore(), budget)
+
+
+def test_an_answer_is_priced_keyed_and_stored_before_it_is_used() -> None:
+    stub = Stub()
+    llms = service(stub)
+    answer = asyncio.run(llms.complete(ask()))
+    key = ask().key("openai", "maker/small")
+    # 100 tokens in at $1, 10 out at $10 a million.
+    assert answer == Completion("answer 1", "stop", 100, 10, 2e-4, 0.5, False, key)
+    assert llms.store.get(key) == replace(answer, cached=True)
+
+
+def test_the_client_knows_the_price_better() -> None:
+    stub = Stub()
+    stub.cost = 0.75
+    assert asyncio.run(service(stub).complete(ask())).cost_usd == 0.75
+
+
+def test_unknown_prices_are_none() -> None:
+    assert asyncio.run(service(Stub(), price=None).complete(ask())).cost_usd is None
+    uncounted = Stub()
+    uncounted.tokens = (0, 0)
+    assert asyncio.run(service(uncounted).complete(ask())).cost_usd is None
+
+
+def test_routing_by_name() -> None:
+    one, two = Stub(), Stub()
+    llms = LLMService(pool(spec("a"), spec("b")), {"a": one, "b": two}, CallStore())
+    asyncio.run(llms.complete(ask(model="b")))
+    assert (one.calls, two.calls) == (0, 1)
+    with pytest.raises(ConfigError, match="no LLM 'c'; it has a, b"):
+        asyncio.run(llms.complete(ask(model="c")))
+
+
+def test_a_client_for_every_llm() -> None:
+    with pytest.raises(ConfigError, match="no client for b"):
+        LLMService(pool(spec("a"), spec("b")), {"a": Stub()}, CallStore())
+
+
+def test_cache_mode_calls_once() -> None:
+    stub = Stub()
+    llms = service(stub)
+    first = asyncio.run(llms.complete(ask()))
+    again = asyncio.run(llms.complete(ask()))
+    assert stub.calls == 1
+    assert again == replace(first, cached=True)
+    assert asyncio.run(llms.complete(ask(sample=1))).text == "answer 2"
+    used = llms.usage
+    assert (used.calls, used.made) == (3, 2)
+    assert used.paid_usd == pytest.approx(4e-4)
+    assert used.as_if_usd == pytest.approx(6e-4)
+
+
+def test_simulated_and_local_calls_are_not_paid() -> None:
+    for client in ("simulated", "local"):
+        llms = service(Stub(), client=client)
+        asyncio.run(llms.complete(ask()))
+        assert llms.usage.paid_usd == 0.0
+        assert llms.usage.as_if_usd == pytest.approx(2e-4)
+
+
+def test_live_mode_always_calls_and_shares_nothing() -> None:
+    stub = Stub(wait_s=0.01)
+    llms = service(stub, CallStore(None, "live"))
+
+    async def three() -> list[Completion]:
+        first = await llms.complete(ask())
+        return [first, *await asyncio.gather(llms.complete(ask()), llms.complete(ask()))]
+
+    answers = asyncio.run(three())
+    assert sorted(a.text for a in answers) == ["answer 1", "answer 2", "answer 3"]
+    assert not any(a.cached for a in answers)
+    assert llms.store.count() == 3
+
+
+def test_replay_needs_no_client_and_pays_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "tape.sqlite"
+    recorded = asyncio.run(service(Stub(), CallStore(path)).complete(ask()))
+    llms = LLMService(pool(spec("small")), {}, CallStore(path, "replay"))
+    assert asyncio.run(llms.complete(ask())) == replace(recorded, cached=True)
+    assert (llms.usage.made, llms.usage.paid_usd) == (0, 0.0)
+    with pytest.raises(ReplayMiss, match="sample: stored 0, asked 7"):
+        asyncio.run(llms.complete(ask(sample=7)))
+
+
+def test_identical_requests_in_flight_share_one_call() -> None:
+    stub = Stub(wait_s=0.02)
+    llms = service(stub)
+
+    async def many() -> list[Completion]:
+        return await asyncio.gather(*(llms.complete(ask()) for _ in range(10)))
+
+    answers = asyncio.run(many())
+    assert stub.calls == 1
+    assert {a.text for a in answers} == {"answer 1"}
+    assert sum(not a.cached for a in answers) == 1
+    used = llms.usage
+    assert (used.calls, used.made) == (10, 1)
+    assert used.paid_usd == pytest.approx(2e-4)
+    assert used.as_if_usd == pytest.approx(20e-4)
+
+
+def test_a_shared_failure_reaches_all_and_is_not_stored() -> None:
+    stub = Stub(wait_s=0.01, fail=lambda n: n == 1)
+    llms = service(stub)
+
+    async def many() -> list[Completion | BaseException]:
+        jobs = [llms.complete(ask()) for _ in range(4)]
+        return await asyncio.gather(*jobs, return_exceptions=True)
+
+    assert all(isinstance(end, CallError) for end in asyncio.run(many()))
+    assert stub.calls == 1
+    assert llms.store.count() == 0
+    assert asyncio.run(llms.complete(ask())).text == "answer 2"
+
+
+def test_a_cancelled_call_hands_over_to_a_waiter() -> None:
+    stub = Stub(wait_s=0.02)
+    budget = Budget(calls=1)
+    llms = service(stub, budget=budget)
+
+    async def story() -> list[Completion | BaseException]:
+        tasks = [asyncio.create_task(llms.complete(ask())) for _ in range(3)]
+        await asyncio.sleep(0.005)
+        tasks[0].cancel()
+        tasks[2].cancel()
+        return await asyncio.gather(*tasks, return_exceptions=True)
+
+    ends = asyncio.run(story())
+    assert isinstance(ends[0], asyncio.CancelledError)
+    assert isinstance(ends[2], asyncio.CancelledError)
+    assert isinstance(ends[1], Completion)
+    assert stub.calls == 2
+    assert budget.made == 1
+
+
+def test_the_concurrency_limit() -> None:
+    stub = Stub(wait_s=0.005)
+    llms = service(stub, max_concurrency=3)
+
+    async def many() -> None:
+        await asyncio.gather(*(llms.complete(ask(n)) for n in range(20)))
+
+    asyncio.run(many())
+    assert stub.most == 3
+
+
+def test_one_service_serves_one_event_loop_after_another() -> None:
+    stub = Stub(wait_s=0.002)
+    llms = service(stub, max_concurrency=1)
+
+    async def many(first: int) -> None:
+        await asyncio.gather(*(llms.complete(ask(n)) for n in range(first, first + 4)))
+
+    asyncio.run(many(0))
+    asyncio.run(many(4))
+    assert stub.calls == 8
+
+
+@pytest.mark.parametrize("limit", [1, 64])
+def test_a_budget_is_never_passed(limit: int) -> None:
+    stub = Stub(wait_s=0.001)
+    budget = Budget(usd=0.005)
+    llms = service(stub, budget=budget, max_concurrency=limit)
+
+    async def many() -> list[Completion | BaseException]:
+        jobs = [llms.complete(ask(n)) for n in range(100)]
+        return await asyncio.gather(*jobs, return_exceptions=True)
+
+    ends = asyncio.run(many())
+    assert any(isinstance(end, Completion) for end in ends)
+    assert any(isinstance(end, BudgetExceeded) for end in ends)
+    assert all(isinstance(end, Completion | BudgetExceeded) for end in ends)
+    assert stub.calls == sum(isinstance(end, Completion) for end in ends)
+    assert budget.spent_usd == pytest.approx(llms.usage.paid_usd)
+    assert budget.spent_usd <= 0.005
+
+
+def test_cached_answers_need_no_budget() -> None:
+    llms = service(Stub(), budget=Budget(calls=1))
+    asyncio.run(llms.complete(ask()))
+    assert asyncio.run(llms.complete(ask())).cached
+
+
+def test_a_budget_in_dollars_needs_prices_before_any_call() -> None:
+    with pytest.raises(ConfigError, match="'small' has no price"):
+        service(Stub(), budget=Budget(usd=1.0), price=None)
+
+
+def test_sums_are_exact_under_concurrency() -> None:
+    stub = Stub(wait_s=0.001, fail=lambda n: n % 7 == 0)
+    stub.cost = 0.1
+    llms = service(stub)
+
+    async def many() -> list[Completion | BaseException]:
+        jobs = [llms.complete(ask(n % 60)) for n in range(200)]
+        return await asyncio.gather(*jobs, return_exceptions=True)
+
+    done = [end for end in asyncio.run(many()) if isinstance(end, Completion)]
+    used = llms.usage
+    assert used.calls == len(done)
+    assert used.made == sum(not c.cached for c in done) == llms.store.count()
+    assert used.as_if_usd == fsum(c.cost_usd or 0 for c in done)
+    assert used.paid_usd == fsum(c.cost_usd or 0 for c in done if not c.cached)
+    assert used.prompt_tokens == sum(c.prompt_tokens for c in done)
+
+
+def test_self_consistency_gives_the_same_samples_with_the_cache_on_and_off() -> None:
+    class BySample:
+        async def complete(self, request: ChatRequest) -> Completion:
+            return Completion(f"sample {request.sample}", "stop", 1, 1, None, 0.1, False, "")
+
+    async def five(mode) -> list[str]:
+        llms = LLMService(pool(spec("small")), {"small": BySample()}, CallStore(None, mode))
+        return [(await llms.complete(ask(n))).text for n in range(5)]
+
+    texts = [asyncio.run(five(mode)) for mode in ("cache", "live")]
+    assert texts[0] == texts[1] == [f"sample {n}" for n in range(5)]
+
+
+def test_one_store_tells_worlds_apart() -> None:
+    store, answers = CallStore(), []
+    for world in ("world 1", "world 2"):
+        stub = Stub()
+        stub.calls = len(answers)
+        llms = LLMService(
+            pool(spec("small", client="simulated")),
+            {"small": stub},
+            store,
+            model_ids={"small": world},
+        )
+        answers.append(asyncio.run(llms.complete(ask())).text)
+    assert answers == ["answer 1", "answer 2"]
+
+
+def test_overhead() -> None:
+    """Per call, in CPU time, with a wide margin over the 60 us aimed at."""
+    llms = service(Stub(), CallStore(keep_requests=False), client="simulated")
+    requests = [ask(n, text="word " * 400) for n in range(2000)]
+
+    async def all_of_them() -> None:
+        for request in requests:
+            await llms.complete(request)
+
+    began = time.process_time()
+    asyncio.run(all_of_them())
+    made = time.process_time() - began
+    asyncio.run(all_of_them())
+    hits = time.process_time() - began - made
+    assert made / 2000 < 300e-6
+    assert hits / 2000 < 200e-6
