@@ -1,0 +1,228 @@
+"""The program in an LLM's reply: a pure function that no text makes raise."""
+
+import ast
+import builtins
+import re
+import threading
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+MAX_CHARACTERS = 100_000
+"""How much of the end of a reply is read."""
+
+# Bounds the time of the search: characters given to the parser, in all, for one reply.
+_PARSER_CHARACTERS = 400_000
+
+_THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
+_THOUGHT_END = re.compile(r"</think(?:ing)?>")
+_FENCE = re.compile(r"(?P<mark>`{3,}|~{3,})[^\n`~]*$")
+_START = re.compile(
+    r"(?P<indent>[ \t]*)(?:(?:import|from|def|class|async\s+def)\s|@\w|\w+\s*=[^=])"
+)
+_COMPOUND = re.compile(r"[ \t]*(?:class|def|async|if|elif|else|for|while|with|try)\b")
+
+# Parsing warns of odd escapes; filters are global, so one thread at a time changes them.
+_parse_lock = threading.Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class _Program:
+    source: str
+    tree: ast.Module
+
+
+def extract_code(text: str, entry_point: str) -> str | None:
+    """Return the program in ``text`` that defines ``entry_point`` at its top level, or None.
+
+    The last fenced block that defines it wins, over stubs without a body; what it uses and
+    only earlier blocks define is put before it. A block that does not parse is searched for
+    its longest part that does, and so is the whole text where no block helps: no fence, or
+    prose around the code. Text between ``<think>`` tags does not count.
+    """
+    said = _THOUGHT_END.split(_THOUGHT.sub("", text[-MAX_CHARACTERS:]))[-1]
+    said = said.replace("\r\n", "\n")
+    search = _Search(entry_point)
+    blocks = [search.longest(block) or search.parsed(block) for block in _fenced_blocks(said)]
+    programs = [program for program in blocks if program is not None]
+    chosen = [i for i, program in enumerate(programs) if _defines(program.tree, entry_point)]
+    whole = [i for i in chosen if not _is_stub(programs[i].tree, entry_point)]
+    if chosen:
+        last = (whole or chosen)[-1]
+        return _with_helpers(programs[: last + 1])
+    found = search.longest(said)
+    return found.source if found else None
+
+
+def _fenced_blocks(text: str) -> Iterator[str]:
+    """Yield the contents of fenced blocks; the last may be unclosed."""
+    mark, lines = "", list[str]()
+    for line in text.split("\n"):
+        fence = _FENCE.search(line)
+        if not mark and fence:
+            mark, lines = fence["mark"], []
+        elif mark and mark in line and not line[line.index(mark) :].strip(mark[0] + " \t"):
+            yield _dedented([*lines, line[: line.index(mark)]])
+            mark = ""
+        elif mark:
+            lines.append(line)
+    if mark:
+        yield _dedented(lines)
+
+
+def _dedented(lines: list[str]) -> str:
+    """Remove the first line's indentation (a block inside a list item) from all lines."""
+    indent = next((line[: len(line) - len(line.lstrip())] for line in lines if line.strip()), "")
+    return "\n".join(line.removeprefix(indent) for line in lines).strip("\n") + "\n"
+
+
+class _Search:
+    """Looks for programs within a fixed amount of parsing."""
+
+    def __init__(self, entry_point: str) -> None:
+        self._entry_point = entry_point
+        self._left = _PARSER_CHARACTERS
+        self._gave_up = False
+
+    def parsed(self, source: str) -> _Program | None:
+        """Parse a whole block."""
+        tree = self._parse(source)
+        return _Program(source, tree) if isinstance(tree, ast.Module) else None
+
+    def longest(self, text: str) -> _Program | None:
+        """Return the part of ``text`` from the earliest line that gives a valid program.
+
+        Each part ends where the parser stops; loose words after the code are cut off.
+        """
+        if self._entry_point not in text:
+            return None
+        whole = self.parsed(text)
+        if whole and _defines(whole.tree, self._entry_point) and not _loose_end(whole.tree):
+            return whole
+        lines = text.split("\n")
+        for number, indent in _starts(lines):
+            program = self._valid_prefix(lines[number:], indent)
+            if program and _defines(program.tree, self._entry_point):
+                return program
+            if self._gave_up:
+                break
+        return None
+
+    def _valid_prefix(self, lines: list[str], indent: str) -> _Program | None:
+        kept = list(_below(lines, indent))
+        while kept:
+            tree = self._parse("\n".join(kept))
+            if isinstance(tree, ast.Module):
+                end = _code_end(tree)
+                source = "\n".join(kept[:end]) + "\n"
+                tree.body = [node for node in tree.body if (node.end_lineno or 0) <= end]
+                return _Program(source, tree) if end else None
+            if tree is None:
+                return None
+            del kept[min(tree, len(kept)) - 1 :]
+        return None
+
+    def _parse(self, source: str) -> ast.Module | int | None:
+        """Return the tree, the line where parsing stops (from 1), or None to give up."""
+        if len(source) > self._left:
+            self._gave_up = True
+            return None
+        self._left -= len(source) + 100
+        try:
+            with _parse_lock, warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return ast.parse(source)
+        except SyntaxError as error:
+            return max(error.lineno or 1, 1)
+        except (ValueError, RecursionError, MemoryError):
+            return None
+
+
+def _below(lines: list[str], indent: str) -> Iterator[str]:
+    """Yield ``lines`` without ``indent``, up to the first that has less."""
+    for line in lines:
+        if line.strip() and not line.startswith(indent):
+            return
+        yield line.removeprefix(indent)
+
+
+def _starts(lines: list[str]) -> Iterator[tuple[int, str]]:
+    """Yield number and indentation of lines that may begin a program: no method, no branch."""
+    outer: list[tuple[int, bool]] = []
+    for number, line in enumerate(lines):
+        if not line.strip():
+            continue
+        width = len(line) - len(line.lstrip())
+        while outer and outer[-1][0] >= width:
+            outer.pop()
+        start = _START.match(line)
+        if start and not (outer and outer[-1][1]):
+            yield number, start["indent"]
+        outer.append((width, bool(_COMPOUND.match(line))))
+
+
+def _loose(node: ast.stmt) -> bool:
+    """Whether a statement may be prose: ``Done``, ``Note: this``."""
+    if isinstance(node, ast.Expr):
+        return not isinstance(node.value, ast.Call | ast.Constant)
+    return isinstance(node, ast.AnnAssign) and node.value is None
+
+
+def _loose_end(tree: ast.Module) -> bool:
+    return bool(tree.body) and _loose(tree.body[-1])
+
+
+def _code_end(tree: ast.Module) -> int:
+    """Return the line of the last statement that is not loose, 0 where there is none."""
+    return max((node.end_lineno or 0 for node in tree.body if not _loose(node)), default=0)
+
+
+def _defined(tree: ast.Module) -> dict[str, ast.stmt]:
+    """Map the names that a module binds at its top level to the statements that bind them."""
+    names: dict[str, ast.stmt] = {}
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names[node.name] = node
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            names.update({(a.asname or a.name).split(".")[0]: node for a in node.names})
+        else:
+            names.update({
+                part.id: node for part in ast.walk(node)
+                if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
+            })  # fmt: skip
+    return names
+
+
+def _defines(tree: ast.Module, name: str) -> bool:
+    return name in _defined(tree)
+
+
+def _is_stub(tree: ast.Module, name: str) -> bool:
+    """Whether the named function has no body but a docstring, ``pass`` or ``...``."""
+    node = _defined(tree)[name]
+    return isinstance(node, ast.FunctionDef) and all(
+        isinstance(line, ast.Pass)
+        or (isinstance(line, ast.Expr) and isinstance(line.value, ast.Constant))
+        for line in node.body
+    )
+
+
+def _with_helpers(programs: list[_Program]) -> str:
+    """Return the last program after those earlier ones that define what it lacks."""
+    kept = [programs[-1]]
+    lacking = _lacking(programs[-1].tree)
+    for program in reversed(programs[:-1]):
+        defined = _defined(program.tree)
+        if lacking & defined.keys():
+            kept.insert(0, program)
+            lacking = (lacking - defined.keys()) | _lacking(program.tree)
+    return "\n".join(program.source for program in kept)
+
+
+def _lacking(tree: ast.Module) -> set[str]:
+    """Return the names that a module reads and neither it nor Python binds anywhere."""
+    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    read = {node.id for node in nodes if isinstance(node.ctx, ast.Load)}
+    arguments = {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+    bound = {node.id for node in nodes if not isinstance(node.ctx, ast.Load)}
+    return read - bound - arguments - _defined(tree).keys() - set(dir(builtins))

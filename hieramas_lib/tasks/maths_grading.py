@@ -1,0 +1,154 @@
+"""Tell whether two maths answers are equal, within a hard time limit, from any thread.
+
+The comparing is done by :mod:`~hieramas_lib.tasks.maths_worker` in a process started once
+and kept warm. It is started by command line, not by multiprocessing, so that it works the
+same from a notebook, a script without a main guard, and a pool's worker process.
+"""
+
+import atexit
+import contextlib
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+from functools import lru_cache
+from typing import IO, Any
+
+from hieramas_lib.paths import ROOT
+from hieramas_lib.tasks.maths_rules import settle
+
+TIME_LIMIT_S = 5.0
+START_LIMIT_S = 120.0
+
+
+class GraderError(RuntimeError):
+    """A grade could not be given, by no fault of the answer's author."""
+
+
+class MathsComparer:
+    """A warm worker process; restarted after a timeout or a crash.
+
+    Args:
+        time_limit_s: Wall seconds for one comparison.
+    """
+
+    def __init__(self, time_limit_s: float = TIME_LIMIT_S) -> None:
+        self._time_limit_s = time_limit_s
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[str] | None = None
+        self._replies: queue.Queue[str | None] = queue.Queue()
+        self._owner = os.getpid()
+        atexit.register(self.close)
+
+    def compare(self, gold: str, answer: str) -> str:
+        """Return one of the worker's verdicts.
+
+        Raises:
+            GraderError: no verdict came within the time limit, or the worker broke.
+        """
+        with self._lock:
+            try:
+                return self._ask(gold, answer)
+            except BaseException:
+                self._stop()  # also when interrupted: its reply must not answer the next one
+                raise
+
+    def close(self) -> None:
+        """Stop the worker; the next comparison starts another."""
+        if os.getpid() != self._owner:  # a forked child at its end: the worker is not its own
+            return
+        with self._lock:
+            self._stop()
+
+    def _ask(self, gold: str, answer: str) -> str:
+        if self._process is None or self._process.poll() is not None:
+            self._start()
+        assert self._process is not None and self._process.stdin is not None
+        try:
+            self._process.stdin.write(json.dumps({"gold": gold, "answer": answer}) + "\n")
+            self._process.stdin.flush()
+        except OSError as error:
+            raise GraderError(f"the maths worker broke: {error}") from None
+        reply = self._reply(self._time_limit_s)
+        if "error" in reply:
+            raise GraderError(f"the maths worker failed: {reply['error']}")
+        return str(reply["verdict"])
+
+    def _start(self) -> None:
+        self._stop()
+        self._replies = queue.Queue()
+        path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "hieramas_lib.tasks.maths_worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            encoding="utf-8",
+            env=os.environ | {"PYTHONPATH": path},
+            start_new_session=True,  # an interrupt of the notebook is not meant for it
+        )
+        assert self._process.stdout is not None
+        reader = threading.Thread(
+            target=_pass_on, args=(self._process.stdout, self._replies), daemon=True
+        )
+        reader.start()
+        if not self._reply(START_LIMIT_S).get("ready"):
+            raise GraderError("the maths worker did not start")
+
+    def _reply(self, limit_s: float) -> dict[str, Any]:
+        try:
+            line = self._replies.get(timeout=limit_s)
+        except queue.Empty:
+            raise GraderError(f"timeout: no verdict within {limit_s:g} s") from None
+        if line is None:
+            raise GraderError(
+                "the maths worker ended unexpectedly; "
+                "`python -m hieramas_lib.tasks.maths_worker` shows why"
+            )
+        reply: dict[str, Any] = json.loads(line)
+        return reply
+
+    def _stop(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            for pipe in (self._process.stdin, self._process.stdout):
+                with contextlib.suppress(OSError):
+                    if pipe is not None:
+                        pipe.close()
+            self._process = None
+
+
+def _pass_on(lines: IO[str], replies: "queue.Queue[str | None]") -> None:
+    """Move lines from a pipe to a queue; None marks the end."""
+    with contextlib.suppress(ValueError, OSError):
+        for line in lines:
+            replies.put(line)
+    replies.put(None)
+
+
+@lru_cache(maxsize=4)
+def _comparer_of(process_id: int) -> MathsComparer:
+    """One comparer a process: a forked child must not share its parent's pipe."""
+    return MathsComparer()
+
+
+def shared_comparer() -> MathsComparer:
+    """Return this process's comparer."""
+    return _comparer_of(os.getpid())
+
+
+@lru_cache(maxsize=100_000)
+def maths_verdict(gold: str, answer: str) -> str:
+    """Return ``"equal"``, ``"different"``, or what could not be read (memoised).
+
+    Raises:
+        GraderError: the worker failed; not memoised.
+    """
+    settled = settle(gold, answer)
+    if settled is None:
+        return shared_comparer().compare(gold, answer)
+    return "equal" if settled else "different"

@@ -1,0 +1,152 @@
+"""Reading an option's letter out of a reply."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hieramas_lib.tasks.choice_extraction import extract_choice
+
+CITIES = ("Paris", "Rome", "Bonn", "Oslo")
+TEN = tuple(f"option text {i}" for i in range(10))
+
+
+@pytest.mark.parametrize(
+    ("text", "letter"),
+    [
+        ("Answer: C", "C"),
+        ("answer: c", "C"),
+        ("**Answer:** C", "C"),
+        ("**Answer: C**", "C"),
+        ("Answer: (C)", "C"),
+        ("Answer:\n\nC", "C"),
+        ("Final answer: C. Bonn", "C"),
+        (r"Answer: $\boxed{C}$", "C"),
+        (r"\boxed{\text{(C)}}", "C"),
+        (r"\[ \boxed{\textbf{C}} \]", "C"),
+        ("The correct answer is **C**, since B is too far south.", "C"),
+        ("The answer is therefore option (C).", "C"),
+        ("Option C is correct.", "C"),
+        ("(C) is the right answer.", "C"),
+        ("I choose C because it is the seat.", "C"),
+        ('{"answer": "C"}', "C"),
+        ("The answer is A because B is not a capital.", "A"),
+        ("C", "C"),
+        ("(c)", "C"),
+        ("**C.**", "C"),
+        ("C) Bonn", "C"),
+        ('The best one is:\n\n"C. Bonn"', "C"),
+        ("The capital meant here is C. Bonn was chosen in 1949.", "C"),
+        ("I would say (C).", "C"),
+        ("Let me see.\nB", "B"),
+    ],
+)
+def test_clear_statements(text: str, letter: str) -> None:
+    assert extract_choice(text, CITIES) == letter
+
+
+def test_the_last_clear_statement_wins() -> None:
+    assert extract_choice("The answer is (B). No, wait.\nAnswer: D", CITIES) == "D"
+    assert extract_choice("Answer: D\nHmm, the answer is (B).", CITIES) == "B"
+    assert extract_choice(r"\boxed{A} ... so the answer is B.", CITIES) == "B"
+
+
+@pytest.mark.parametrize(
+    ("text", "letter"),
+    [
+        ("Bonn", "C"),
+        ("bonn.", "C"),
+        ("Answer: Bonn", "C"),
+        ("Answer: **Bonn**", "C"),
+        (r"\boxed{\text{Bonn}}", "C"),
+        ("It was Bonn until 1990.", "C"),
+        ("First I thought of Rome.\nBonn", "C"),
+    ],
+)
+def test_the_text_of_an_option(text: str, letter: str) -> None:
+    assert extract_choice(text, CITIES) == letter
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "This",
+        "Pro",
+        "40",
+        "I",
+        "i",
+        "A city in Europe is meant.",
+        "I cannot answer this question.",
+        "Therefore, I do not know.",
+        "Answer: I don't know",
+        "Answer: a matter of taste",
+        "Answer: E",
+        "The answer is not listed among the options.",
+        "It is not Bonn.",
+        "Bonn or Rome",
+        "Answer: B or C",
+        "Answer: A, C and D",
+        "The answer is (A, C, D).",
+        "Answer: B/C",
+        "A. Paris\nB. Rome\nC. Bonn\nD. Oslo",
+        "**B** is near, **C** is far.",
+        "B. F. Skinner wrote on behaviour.",
+        "The answer is B. But then,\nAnswer: none of these",
+    ],
+)
+def test_no_answer_or_several(text: str) -> None:
+    assert extract_choice(text, CITIES) is None
+
+
+def test_ten_options() -> None:
+    assert extract_choice("the answer is January 22nd. The answer is (H).", TEN) == "H"
+    assert extract_choice("The answer is (I).", TEN) == "I"
+    assert extract_choice("Therefore, I cannot provide an answer.", TEN) is None
+    assert extract_choice("The answer is I think unclear.", TEN) is None
+
+
+def test_numbers_as_options_are_matched_whole() -> None:
+    numbers = ("2", "2.5", "25", "10%")
+    assert extract_choice("Answer: 2.5", numbers) == "B"
+    assert extract_choice("Answer: 2", numbers) == "A"
+    assert extract_choice("Answer: 25 metres", numbers) == "C"
+    assert extract_choice("Answer: 10", numbers) is None
+    assert extract_choice(r"so \boxed{25}", numbers) == "C"
+
+
+def test_letters_as_options_are_read_as_letters_of_options() -> None:
+    assert extract_choice("Answer: B", ("A", "AB", "B", "O")) == "B"
+
+
+def test_an_option_inside_another() -> None:
+    options = ("mass", "mass and energy", "energy", "charge")
+    assert extract_choice("Answer: mass and energy", options) == "B"
+    assert extract_choice("What is conserved is mass and energy.", options) == "B"
+
+
+ALPHABET = st.sampled_from(
+    ["Answer:", "the answer is", "(", ")", "A", "B", "C", "I", " ", "\n", "**", r"\boxed{", "}",
+     "$", "or", ",", "Bonn", "is correct", "option", r"\text{", "not", ".", "e", "<think>",
+     "\x00", "é"]
+)  # fmt: skip
+
+
+@given(st.one_of(st.text(), st.lists(ALPHABET).map("".join)))
+def test_total(text: str) -> None:
+    assert extract_choice(text, CITIES) in {None, "A", "B", "C", "D"}
+
+
+@given(st.sampled_from("ABCD"), st.text(alphabet="abcdefg ,.\n()", max_size=200))
+def test_a_final_answer_line_decides_whatever_comes_before(letter: str, prose: str) -> None:
+    assert extract_choice(f"{prose}\nAnswer: {letter}", CITIES) == letter
+
+
+@pytest.mark.parametrize(
+    "piece", ["answer is ", r"\boxed{", "A, ", "(A) is ", "**", "A. Paris\n", "$"]
+)
+def test_long_input_takes_under_a_second(piece: str) -> None:
+    started = time.process_time()
+    extract_choice((piece * 20_000)[:20_000], CITIES)
+    assert time.process_time() - started < 1

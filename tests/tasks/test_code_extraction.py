@@ -1,0 +1,159 @@
+import ast
+import json
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hieramas_lib.paths import ROOT
+from hieramas_lib.tasks.code_extraction import extract_code
+
+PLAIN = "def f(x):\n    return x\n"
+CASES = ROOT.parent / "shared" / "data" / "answer_extraction_cases.jsonl"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        PLAIN,
+        f"```python\n{PLAIN}```",
+        f"```\n{PLAIN}```",
+        f"```Python3 title=a.py\n{PLAIN}```\nIt returns x.",
+        f"~~~py\n{PLAIN}~~~",
+        f"````python\n{PLAIN}````",
+        f"Sure!\n```python\n{PLAIN}",
+        "```python\ndef f(x):\n    return x```",
+        f"Here: ```python\n{PLAIN}```",
+        f"{PLAIN}\nThis function returns x.",
+        f"Here is the function\n{PLAIN}Note: that\nDone",
+        f"The code:\n\n{PLAIN}\n```\n>>> f(1)\n1\n```",
+        "1. First\n   ```python\n   def f(x):\n       return x\n   ```\n",
+        "Code:\n\n    def f(x):\n        return x\n\nIt returns x.",
+        PLAIN.replace("\n", "\r\n"),
+        f"<think>def f(x): return 0</think>\n{PLAIN}",
+        f"<think>```python\ndef f(x): return 0\n```</think>```python\n{PLAIN}```",
+        f"```python\ndef f(x): return 0\n```\nBetter:\n```python\n{PLAIN}```",
+        f"```python\n{PLAIN}```\nthat is\n```python\ndef f(x):\n    ...\n```",
+        f"```python\n{PLAIN}```\nTest it:\n```python\nassert f(1) == 1\n```",
+        f"```bash\npip install f\n```\n```python\n{PLAIN}```",
+        f"```python\n{PLAIN}\nAnd this is prose inside the fence\n```",
+    ],
+)
+def test_the_program_is_found(text: str) -> None:
+    program = extract_code(text, "f")
+    assert program is not None and program.strip() == PLAIN.strip()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "I cannot solve f.",
+        "```python\ndef g(x): return f(x)\n```",
+        "```python\ndef f(x:\n```",
+        "<think>def f(x): return 0",
+        "<think>```python\ndef f(x): return 0\n```</think>",
+        "def f(x): return 0</think> I do not know",
+        "class Solution:\n    def f(self, x):\n        return x\n",
+        "```python\nclass Solution:\n    def f(self, x):\n        return x\n```",
+    ],
+)
+def test_no_program_is_none(text: str) -> None:
+    assert extract_code(text, "f") is None
+
+
+def _run(program: str | None) -> object:
+    assert program is not None
+    scope: dict[str, object] = {}
+    exec(program, scope)
+    return scope["f"](3)  # type: ignore[operator]
+
+
+def test_helpers_and_imports_are_kept() -> None:
+    text = "```python\nimport math\nONE = 1\ndef h(x):\n    return math.floor(x) + ONE\n" + (
+        "\ndef f(x):\n    return h(x)\n```"
+    )
+    assert _run(extract_code(text, "f")) == 4
+
+
+def test_what_only_an_earlier_block_defines_is_put_before() -> None:
+    text = (
+        "```python\nimport math\n```\nA helper:\n```python\ndef h(x):\n    return math.floor(x)\n"
+        "```\n```python\nunused = 1\n```\nNow:\n```python\ndef f(x):\n    return h(x) + 1\n```"
+    )
+    program = extract_code(text, "f")
+    assert _run(program) == 4 and "unused" not in str(program)
+
+
+def test_without_a_fence_the_longest_valid_part_wins() -> None:
+    text = "Imports first.\nimport math\n\ndef h(x):\n    return math.floor(x)\n\ndef f(x):\n" + (
+        "    return h(x)\n\nExample usage below shows it.\n\ndef f(x):\n    return -1\n"
+    )
+    assert _run(extract_code(text, "f")) == 3
+
+
+def test_a_fence_inside_a_string_does_not_end_the_program() -> None:
+    program = "def f(x):\n    '''Use\n    ```\n    f(1)\n    ```\n    '''\n    return x\n"
+    assert _run(extract_code(f"```python\n{program}```", "f")) == 3
+
+
+def test_a_lambda_or_an_alias_is_a_definition() -> None:
+    assert _run(extract_code("```python\nf = lambda x: x\n```", "f")) == 3
+    assert _run(extract_code("```python\ndef g(x): return x\nf = g\n```", "f")) == 3
+
+
+def test_real_replies() -> None:
+    if not CASES.exists():
+        pytest.skip("the folder of real replies is not here")
+    rows = [json.loads(line) for line in CASES.read_text(encoding="utf-8").splitlines()]
+    rows = [row for row in rows if row["kind"] == "code_fence"]
+    assert len(rows) >= 5
+    for row in rows:
+        tree = ast.parse(row["gold"])
+        name = next(n.name for n in tree.body if isinstance(n, ast.FunctionDef | ast.ClassDef))
+        program = extract_code(row["raw_output"], name)
+        assert program is not None, row["id"]
+        assert program.strip() == row["gold"].strip(), row["id"]
+
+
+_PIECES = st.sampled_from(
+    ["```", "~~~", "\n", "python", "def f(x):", "    return x", "(", "'''", '"', "\\", "f",
+     "class A:", "\x00", "\ud800",
+     "<think>", "</think>", " ", "\t", "@f", "import f", "f = ", "#", "\r", "é"]
+)  # fmt: skip
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(_PIECES, max_size=40).map("".join) | st.text(max_size=200))
+def test_any_text_gives_a_valid_program_or_none(text: str) -> None:
+    program = extract_code(text, "f")
+    if program is not None:
+        assert "f" in program
+        compile(program, "<program>", "exec", ast.PyCF_ONLY_AST)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(" * 100_000,
+        "f" + "(" * 100_000,
+        "def f(x):\n" * 10_000,
+        " x = f\n" * 15_000,
+        "import f\n" * 12_000 + "(",
+        "```\nf=1\n" * 12_000,
+        "-" * 100_000 + "f",
+        "f=" + "-" * 90_000 + "1",
+        "f=" + "a." * 45_000 + "b",
+        "'''f\n" * 20_000,
+        "def f(x):\n  " + "if 1:\n " * 10_000,
+        "`" * 100_000,
+        "``` \n" * 20_000,
+        "<think>f" * 12_000,
+    ],
+    ids=range(14),
+)
+def test_no_text_takes_long(text: str) -> None:
+    started = time.process_time()
+    extract_code(text, "f")
+    assert time.process_time() - started < 2.0

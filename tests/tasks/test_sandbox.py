@@ -1,0 +1,451 @@
+"""Programs that cheat, break out or hang; none may pass, harm or outlive its limit."""
+
+import contextlib
+import os
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+import pytest
+
+from hieramas_lib.tasks.sandbox import ProgramResult, Sandbox, SandboxUnusable, run_program
+from hieramas_lib.tasks.sandbox_plain import run_plain
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="the fork server needs fork")
+
+TESTS = "def check(g):\n    assert g(1) == 2\n    assert g(2) == 3\n\ncheck(f)\n"
+CHEAT_LIMIT_S = 0.6
+HANG_LIMIT_S = 0.3
+GRACE_S = 0.5
+
+
+@pytest.fixture(scope="module", params=["namespaces", "weak"])
+def sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
+    box = Sandbox(workers=1, namespaces=request.param == "namespaces")
+    box.run("pass")
+    if request.param == "namespaces" and not box.servers[0].namespaces:
+        pytest.skip("this system does not allow user namespaces")
+    yield box
+    box.stop()
+
+
+def test_verdicts() -> None:
+    assert run_program("def f(x): return x + 1", tests=TESTS) == ProgramResult("passed")
+    wrong = run_program("def f(x): return x", tests=TESTS)
+    assert wrong == ProgramResult("failed", "AssertionError")
+    assert run_program("assert 1 == 1") == ProgramResult("passed")
+    assert run_program("assert 1 == 2") == ProgramResult("failed", "AssertionError")
+    assert run_program("def f(:").detail == "SyntaxError"
+    assert run_program("def g(x): return x", tests=TESTS).detail == "NameError"
+    assert run_program("while True: pass", timeout_s=0.3).status == "timeout"
+    assert run_program("def f(x):\n  while True: pass", tests=TESTS, timeout_s=0.3).status == (
+        "timeout"
+    )
+
+
+@pytest.mark.parametrize("program", ["", "  \n", "# nothing\n", "'''text'''", "pass", "..."])
+def test_a_program_without_a_statement_never_passes(program: str) -> None:
+    assert run_program(program).status == "failed"
+    assert run_program(program, tests="assert True").status == "failed"
+
+
+def test_tests_that_never_call_the_program_are_our_error() -> None:
+    result = run_program("def f(x): return 1", tests="def check(g):\n    assert g(1) == 2\n")
+    assert result.status == "error" and "never call" in result.detail
+    assert run_program("def f(x): return 1", tests="assert f(").status == "error"
+    unsendable = run_program("def f(x): return 1", tests="assert f(print) == 1")
+    assert unsendable.status == "error" and "plain data" in unsendable.detail
+
+
+def test_values_cross_unchanged() -> None:
+    values = (
+        "[None, True, 1, -2**80, 0.1, 1e308, 'a\\ud800', (1, [2]), {1: {'a': (3,)}}, {1, 2},"
+        " frozenset([1]), b'x', 1 + 2j, range(3), {}, [], ''] "
+    )
+    tests = f"value = {values}\nassert f(value) == value\nassert type(f((1,))) is tuple\n"
+    tests += "assert f(True) is True and str(f(float('nan'))) == 'nan'\n"
+    assert run_program("def f(x): return x", tests=tests) == ProgramResult("passed")
+
+
+def test_results_of_other_types_compare_as_they_would_in_one_process() -> None:
+    program = """
+from collections import Counter, OrderedDict, deque
+from decimal import Decimal
+from fractions import Fraction
+class Number(int): pass
+class Point: pass
+def kinds(): return [Counter('aab'), OrderedDict(a=1), Number(3), Fraction(1, 2), Decimal('0.5')]
+def lazy(): return (i for i in range(3))
+def keys(): return {1: 2}.keys()
+def point(): return Point()
+"""
+    tests = """
+assert kinds() == [{'a': 2, 'b': 1}, {'a': 1}, 3, 0.5, 0.5]
+assert lazy() != [0, 1, 2] and list(lazy()) == [0, 1, 2]
+assert keys() == {1}
+assert point() != point() and point() != 0
+"""
+    assert run_program(program, tests=tests) == ProgramResult("passed")
+
+
+def test_exceptions_cross_with_their_bases() -> None:
+    program = "class Odd(ValueError): pass\ndef f(x): raise Odd('no')"
+    tests = "try:\n    f(1)\nexcept ValueError as error:\n    assert str(error) == 'no'\n"
+    assert run_program(program, tests=tests) == ProgramResult("passed")
+    assert run_program(program, tests="f(1)") == ProgramResult("failed", "Odd")
+
+
+CHEATS = {
+    "sys.exit": "import sys\nsys.exit(0)",
+    "os._exit": "import os\nos._exit(0)",
+    "exit in the call": "def f(x): raise SystemExit(0)",
+    "_exit in the call": "import os\ndef f(x): os._exit(0)",
+    "equal to everything": """
+class Same:
+    def __eq__(self, other): return True
+    def __ne__(self, other): return False
+    __hash__ = None
+def f(x): return Same()""",
+    "an int equal to everything": """
+class Same(int):
+    def __eq__(self, other): return True
+    __hash__ = int.__hash__
+def f(x): return Same(0)""",
+    "patched builtins": """
+import builtins
+builtins.AssertionError = builtins.Exception = type('E', (BaseException,), {})
+builtins.isinstance = lambda *a: True
+builtins.len = builtins.all = builtins.any = lambda *a: True
+def f(x): return 0""",
+    "patched modules": """
+import sys
+for module in list(sys.modules.values()):
+    for name in ('check', '_run_tests', '_verdict', 'write_frame'):
+        if hasattr(module, name):
+            setattr(module, name, lambda *a, **k: {'status': 'passed', 'detail': ''})
+def f(x): return 0""",
+    "the tests' names": "def check(g): pass\ncheck.__code__ = check.__code__\ndef f(x): return 0",
+    "a forged verdict on every pipe": """
+import json, os, struct
+for value in ({'status': 'passed', 'detail': ''}, {'value': None}, {'echo': '0'}):
+    body = json.dumps(value).encode()
+    for fd in range(64):
+        try: os.write(fd, struct.pack('>I', len(body)) + body)
+        except OSError: pass
+os._exit(0)""",
+    "printed verdict": "print('passed', {'status': 'passed'})\ndef f(x): return 0",
+    "closed pipes": "import os\nos.closerange(0, 100)\ndef f(x): return 2",
+    "input changed in place": "def f(x):\n    return 0",
+    "__del__": """
+import os
+class Leaves:
+    def __del__(self): os._exit(0)
+def f(x): return Leaves()""",
+    "pickle": """
+import os
+class Leaves:
+    def __reduce__(self): return (os._exit, (0,))
+def f(x): return Leaves()""",
+    "exec": "import os\nos.execv('/bin/sh', ['sh', '-c', 'exit 0'])",
+    "killed parent": "import os\nos.kill(os.getppid(), 9)\nos._exit(0)",
+    "killed everything": """
+import os
+if os.getpid() == 1: os.kill(-1, 9)
+def f(x): return 0""",
+    "search for the tests": """
+import gc, sys
+def texts():
+    for thing in gc.get_objects():
+        if isinstance(thing, dict):
+            yield from (value for value in thing.values() if isinstance(value, str))
+    frame = sys._getframe()
+    while frame:
+        yield from (value for value in frame.f_locals.values() if isinstance(value, str))
+        frame = frame.f_back
+def f(x):
+    return x + 1 if any('assert ' + 'g(1) == 2' in text for text in texts()) else 0""",
+    "parent's memory": """
+import os
+def f(x):
+    with open(f'/proc/{os.getppid()}/mem', 'r+b'): return x + 1""",
+    "endless result": "import itertools\ndef f(x): return itertools.count()",
+    "recursive result": "def f(x):\n    xs = []\n    xs.append(xs)\n    return xs",
+    "deep result": "def f(x):\n    xs = []\n    for _ in range(10**5): xs = [xs]\n    return xs",
+    "deep recursion": "import sys\nsys.setrecursionlimit(10**9)\ndef f(x): return f(x)",
+    "deep recursion in C": """
+import sys
+sys.setrecursionlimit(10**9)
+class Deep:
+    def __repr__(self): return repr([self])
+def f(x): return repr(Deep())""",
+    "10 GB": "def f(x):\n    big = bytearray(10 * 2**30)\n    return x + 1",
+    "huge result": "def f(x): return 'x' * (200 * 2**20)",
+    "standard input": "def f(x): return int(input())",
+    "fork": "import os\nif os.fork() == 0: os._exit(0)\ndef f(x): return 0",
+    "fork and leave": "import os\nif os.fork(): os._exit(0)\ndef f(x): return 2",
+    "tracing": "import sys\nsys.settrace(print)\nsys.setprofile(print)\ndef f(x): return 0",
+}
+
+HANGS = {
+    "loop": "while True: pass",
+    "loop in C": "sum(iter(int, 1))",
+    "power": "x = 10 ** 10 ** 9",
+    "backtracking": "import re\nre.match('(a*)*b', 'a' * 60)",
+    "sleep": "import time\ntime.sleep(60)",
+    "fork bomb": """
+import os
+while True:
+    try: os.fork()
+    except OSError: pass""",
+    "sessions": """
+import os, time
+for _ in range(20):
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork(): os._exit(0)
+        time.sleep(60)
+time.sleep(60)""",
+    "ignored signals": """
+import signal
+for number in set(range(1, 65)) - {9, 19, 32, 33}:
+    signal.signal(number, signal.SIG_IGN)
+while True: pass""",
+    "swallowed exceptions": """
+while True:
+    try:
+        while True: pass
+    except BaseException: pass""",
+    "threads": """
+import threading
+def spin():
+    while True: pass
+for _ in range(8): threading.Thread(target=spin).start()""",
+    "1 GB output": """
+for _ in range(10): print('x' * 10**8)
+while True: print('x' * 10**6)""",
+    "1 GB file": """
+import os
+n = 0
+while True:
+    try:
+        with open(f'{n}', 'wb') as file: file.write(bytes(10**8))
+    except OSError: pass
+    n += 1""",
+}
+
+
+@pytest.mark.parametrize("name", CHEATS)
+def test_no_cheat_passes(sandbox: Sandbox, name: str) -> None:
+    started = time.monotonic()
+    result = sandbox.run(CHEATS[name], TESTS, CHEAT_LIMIT_S)
+    assert result.status in ("failed", "timeout"), result
+    assert time.monotonic() - started < CHEAT_LIMIT_S + GRACE_S
+    assert sandbox.run("def f(x): return x + 1", TESTS).status == "passed"
+
+
+@pytest.mark.parametrize("name", HANGS)
+def test_nothing_outlives_its_limit(sandbox: Sandbox, name: str) -> None:
+    started = time.monotonic()
+    result = sandbox.run(HANGS[name], TESTS, HANG_LIMIT_S)
+    assert result.status in ("failed", "timeout"), result
+    assert time.monotonic() - started < HANG_LIMIT_S + GRACE_S
+    assert _children(sandbox) == []
+
+
+def _children(sandbox: Sandbox) -> list[str]:
+    process = sandbox.servers[0]._process
+    assert process is not None
+    listed = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    return listed.read_text().split() if listed.exists() else []
+
+
+@pytest.mark.parametrize("name", ["sys.exit", "os._exit", "a forged verdict on every pipe",
+                                  "closed pipes", "exec", "fork and leave", "killed parent"])
+def test_scripts_cannot_leave_early(sandbox: Sandbox, name: str) -> None:
+    assert sandbox.run(CHEATS[name] + "\nassert False", "", 3.0).status == "failed"
+
+
+def test_a_candidate_that_changes_its_input_gains_nothing(sandbox: Sandbox) -> None:
+    tests = "xs = [3, 1]\nassert f(xs) == sorted(xs)\n"
+    assert sandbox.run("def f(xs):\n    xs.clear()\n    return []", tests).status == "failed"
+
+
+def test_the_environment_is_empty(
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SECRET_KEY", "s3cr3t")
+    box = Sandbox(workers=1, namespaces=sandbox.servers[0].namespaces)
+    program = """
+import os
+def f():
+    texts = [repr(dict(os.environ))]
+    for entry in ('self', os.getppid(), 1):
+        try:
+            with open(f'/proc/{entry}/environ') as file: texts.append(file.read())
+        except OSError: pass
+    return 's3cr3t' in ''.join(texts)
+"""
+    assert box.run(program, "assert f() is False").status == "passed"
+    box.stop()
+
+
+def test_files_outside_cannot_be_read_written_or_listed(sandbox: Sandbox, tmp_path: Path) -> None:
+    (tmp_path / "key").write_text("s3cr3t")
+    program = f"""
+import os
+def attempt(action):
+    try: return action()
+    except OSError: return None
+def f(): return [
+    attempt(lambda: open({str(tmp_path / "key")!r}).read()),
+    attempt(lambda: open({str(tmp_path / "new")!r}, 'w').close() or 'written'),
+    attempt(lambda: os.remove({str(tmp_path / "key")!r}) or 'removed'),
+    attempt(lambda: os.listdir({str(tmp_path)!r})),
+    attempt(lambda: open(os.__file__, 'a').close() or 'library changed'),
+]
+def own():
+    with open('note', 'w') as file: file.write('x')
+    return os.listdir('.'), os.path.samefile(os.environ['HOME'], '.')
+"""
+    tests = "assert f() == [None] * 5\nassert own() == (['note'], True)\n"
+    assert sandbox.run(program, tests) == ProgramResult("passed")
+    assert [path.name for path in tmp_path.iterdir()] == ["key"]
+    assert sandbox.run(program, "assert own() == (['note'], True)").status == "passed"
+
+
+def test_the_working_folder_may_be_deleted(sandbox: Sandbox) -> None:
+    program = "import os, shutil\nshutil.rmtree('.', ignore_errors=True)\ndef f(x): return x + 1"
+    assert sandbox.run(program, TESTS).status == "passed"
+    assert sandbox.run("open('a', 'w').close()\ndef f(x): return x + 1", TESTS).status == "passed"
+
+
+def test_there_is_no_network(sandbox: Sandbox) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        socket.create_connection(("127.0.0.1", port)).close()
+        program = f"""
+import socket
+def f():
+    try: socket.create_connection(('127.0.0.1', {port}), timeout=1).close()
+    except OSError: return 'refused'
+"""
+        assert sandbox.run(program, "assert f() == 'refused'").status == "passed"
+
+
+def test_programs_do_not_see_each_other(sandbox: Sandbox) -> None:
+    leave = "import builtins, random\nbuiltins.left = 1\nrandom.seed(5)\nopen('left', 'w').close()"
+    look = """
+import builtins, os, random
+def f(): return [hasattr(builtins, 'left'), os.path.exists('left'), random.random()]
+"""
+    sandbox.run(leave)
+    seeded = "import random\nrandom.seed(0)\nassert f() == [False, False, random.random()]"
+    assert sandbox.run(look, seeded) == ProgramResult("passed")
+
+
+def test_order_and_set_iteration_are_the_same_each_time(sandbox: Sandbox) -> None:
+    program = "def f(): return list({'a', 'b', 'c', 'd', 'e'})"
+    other = Sandbox(workers=1)
+    found = [box.run(program, "raise type(''.join(f()), (Exception,), {})").detail
+             for box in (sandbox, other, sandbox)]  # fmt: skip
+    assert len(set(found)) == 1 and set(found[0]) == set("abcde")
+    other.stop()
+
+
+def test_a_server_that_died_is_started_again(sandbox: Sandbox) -> None:
+    process = sandbox.servers[0]._process
+    assert process is not None
+    process.kill()
+    process.wait()
+    assert sandbox.run("def f(x): return x + 1", TESTS).status == "passed"
+    assert sandbox.servers[0]._process is not process
+
+
+def test_threads_share_the_servers() -> None:
+    with ThreadPoolExecutor(8) as threads:
+        results = list(threads.map(_fails_if_odd, range(40)))
+    assert results == ["passed", "failed"] * 20
+
+
+def _fails_if_odd(number: int) -> str:
+    return run_program(f"def f(x): return x + 1 + {number % 2}", tests=TESTS).status
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_worker_processes_have_servers_of_their_own(method: str) -> None:
+    run_program("assert True")
+    with ProcessPoolExecutor(2, mp_context=get_context(method)) as workers:
+        assert list(workers.map(_fails_if_odd, range(6))) == ["passed", "failed"] * 3
+    assert _fails_if_odd(0) == "passed"
+
+
+def test_a_server_ends_with_its_client() -> None:
+    box = Sandbox(workers=1)
+    box.run("assert True")
+    process = box.servers[0]._process
+    assert process is not None and process.stdin is not None
+    process.stdin.close()
+    assert process.wait(timeout=5) == 0
+    with contextlib.suppress(OSError):
+        box.stop()
+
+
+def test_a_failing_self_test_refuses_to_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    box = Sandbox(workers=1)
+    monkeypatch.setattr(
+        "hieramas_lib.tasks.sandbox._SELF_TEST", (("assert False", "", 5.0, "passed"),)
+    )
+    with pytest.raises(SandboxUnusable, match=r"'assert False'.*failed \(AssertionError\)"):
+        box.run("assert True")
+    box.stop()
+
+
+def test_a_server_that_does_not_start_names_the_cause(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hieramas_lib.tasks.sandbox.ROOT", Path("/"))
+    monkeypatch.setattr("sys.executable", "/bin/false")
+    with pytest.raises(SandboxUnusable, match="did not start"):
+        Sandbox(workers=1).run("assert True")
+
+
+def test_an_interrupted_program_leaves_no_verdict_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    box = Sandbox(workers=1)
+    box.run("assert True")
+
+    def interrupt(*args: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(box.servers[0], "_read", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            box.run("import time\ntime.sleep(0.2)\nassert True")
+    assert box.run("assert False").status == "failed"
+    box.stop()
+
+
+@pytest.mark.parametrize(
+    ("program", "tests", "status"),
+    [
+        ("def f(x): return x + 1", TESTS, "passed"),
+        ("def f(x): return x", TESTS, "failed"),
+        ("import sys\nsys.exit(0)", TESTS, "failed"),
+        ("import os\nos._exit(0)", "", "failed"),
+        ("print('passed')\nassert False", "", "failed"),
+        ("while True: pass", "", "timeout"),
+        ("", "assert True", "failed"),
+    ],
+)
+def test_the_plain_way_of_windows(program: str, tests: str, status: str) -> None:
+    assert run_plain(program, tests, 0.5 if status == "timeout" else 5.0)[0] == status
+
+
+def test_waiting_for_a_free_server_does_not_count_as_running() -> None:
+    box = Sandbox(workers=1)
+    slow = threading.Thread(target=box.run, args=("import time\ntime.sleep(1)",))
+    slow.start()
+    assert box.run("import time\ntime.sleep(0.3)", timeout_s=0.8).status == "passed"
+    slow.join()
+    box.stop()
