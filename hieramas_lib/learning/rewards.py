@@ -1,0 +1,52 @@
+"""What a rollout is worth: utility for learning and reporting, and the paper's rewards."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import exp
+
+from hieramas_lib.teams.rollout import Rollout
+
+PRICE_OF_A_CALL = 0.01
+"""Accuracy that one usual call of the reference LLM must bring to be worth its price."""
+
+
+def utility(rollout: Rollout, reference_cost: float) -> float:
+    """Return right (0 or 1) minus 0.01 · cost / reference cost (design 7).
+
+    Linear in cost, so that means over questions are utilities too.
+    """
+    cost = rollout.usage.cost_usd / reference_cost
+    return float(rollout.grade.correct) - PRICE_OF_A_CALL * cost
+
+
+def mean_utility(rollouts: Sequence[Rollout], reference_cost: float) -> float:
+    """Return the mean utility of ``rollouts``."""
+    return sum(utility(r, reference_cost) for r in rollouts) / len(rollouts)
+
+
+@dataclass(frozen=True, slots=True)
+class PaperReward:
+    """The paper's reward of a right or wrong output with its cost (HieraMAS, section 3).
+
+    right: max(exp(-rate · c), floor); wrong: max(-exp(rate · c), worst), with c in reference
+    calls, so that the reward does not saturate when list prices change. The published rate of
+    300 per dollar is 0.37 per call of GPT-5-mini.
+    """
+
+    rate: float = 0.37
+    floor: float = 0.5
+    worst: float = -2.5
+
+    def __call__(self, correct: bool, cost: float) -> float:
+        """Reward an output; ``cost`` in reference calls."""
+        if correct:
+            return max(exp(-self.rate * cost), self.floor)
+        return max(-exp(self.rate * cost), self.worst)
+
+
+def effective_reward(node: float, final: float, alpha: float) -> float:
+    """Mix node and final reward: R_eff = alpha · R_node + (1 - alpha) · R_final.
+
+    A pruned role has ``node`` = 0; roles that give no answer have ``alpha`` = 0.
+    """
+    return alpha * node + (1 - alpha) * final

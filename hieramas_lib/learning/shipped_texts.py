@@ -1,0 +1,29 @@
+"""The texts whose vectors are shipped; run as a module to compute them again.
+
+``python -m hieramas_lib.learning.shipped_texts`` (needs the ``embed`` extra) writes
+``data/embeddings/minilm.safetensors``. Run it after a shipped question, role or profile changed.
+"""
+
+from hieramas_lib.learning.encoder import SentenceEncoder, save_vectors
+from hieramas_lib.llms.pool import load_pool
+from hieramas_lib.paths import ROOT, data_path
+from hieramas_lib.tasks.load import load_tasks
+from hieramas_lib.teams.roles import load_roles
+
+
+def shipped_texts() -> list[str]:
+    """Return every question, role profile and LLM profile that the learners may look up."""
+    questions = [
+        task.prompt
+        for benchmark in ("knowledge", "maths", "humaneval")
+        for task in load_tasks(benchmark)
+    ]
+    roles = [r.profile for name in ("choice", "maths", "code") for r in load_roles(name).roles]
+    pool = load_pool(data_path("llm_pool.yaml"))
+    return [*questions, *roles, *(spec.profile for spec in pool.llms), pool.skip_profile]
+
+
+if __name__ == "__main__":
+    save_vectors(
+        shipped_texts(), SentenceEncoder(), ROOT / "data" / "embeddings" / "minilm.safetensors"
+    )

@@ -1,0 +1,28 @@
+"""The space of teams that a policy and a graph classifier choose among."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from torch import Tensor
+
+from hieramas_lib.learning.policy import ActionSpace
+from hieramas_lib.teams.graph_pool import GraphPool
+from hieramas_lib.teams.roles import RoleSet
+from hieramas_lib.teams.team import Team
+
+
+@dataclass(frozen=True, slots=True)
+class TeamSpace:
+    """What is fixed about a team before LLMs and graph are chosen."""
+
+    roles: RoleSet
+    actions: ActionSpace
+    graphs: GraphPool
+    decision: str
+    reads: Literal["all", "sinks"] = "all"
+
+    def team(self, actions: Tensor, graph: int) -> Team:
+        """Build the team of ``actions`` (``[roles, positions]``) on the pool's ``graph``."""
+        supernodes = self.actions.supernodes(self.roles.names, actions)
+        topology = self.graphs[graph]
+        return Team(self.roles, supernodes, topology, self.decision, self.reads)

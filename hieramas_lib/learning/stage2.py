@@ -1,0 +1,99 @@
+"""Stage 2: train the graph classifier on labelled graphs, with the policy frozen."""
+
+import copy
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from hieramas_lib.learning.classifier import GraphClassifier
+from hieramas_lib.learning.features import Features
+from hieramas_lib.learning.labels import GraphLabels, LabelRule, label_loss
+
+
+@dataclass(frozen=True, slots=True)
+class Stage2Settings:
+    """How the classifier is trained.
+
+    Attributes:
+        graphs_per_task: Graphs run on each training question (M in the paper: 5).
+        rule: ``pairwise``, or ``top2`` as in the paper.
+        epochs: At most so many passes over the labels.
+        learning_rate, weight_decay: Of Adam.
+        held_out: Share of the questions kept to stop early.
+    """
+
+    graphs_per_task: int = 5
+    rule: LabelRule = "pairwise"
+    epochs: int = 40
+    learning_rate: float = 3e-3
+    weight_decay: float = 3e-3
+    held_out: float = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class ClassifierEpoch:
+    """One epoch: the training loss, and the utility of the graphs chosen on held-out questions."""
+
+    loss: float
+    held_out_utility: float
+
+
+def train_classifier(
+    classifier: GraphClassifier,
+    features: Features,
+    kept: Tensor,
+    labels: GraphLabels,
+    settings: Stage2Settings,
+    seed: int,
+) -> list[ClassifierEpoch]:
+    """Train ``classifier`` in place and return the history.
+
+    The weights with the best held-out utility are kept: for each held-out question, the
+    utility of the labelled graph that scores highest. The starting weights are a candidate
+    too, so that labels without information teach nothing.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    order = torch.randperm(len(labels.graphs), generator=generator)
+    split = round(len(order) * settings.held_out)
+    held_out, train = order[:split], order[split:]
+    optimizer = torch.optim.Adam(
+        classifier.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay
+    )
+    train_set = _Rows(features, kept, labels, train)
+    held_out_set = _Rows(features, kept, labels, held_out)
+    best, best_state = held_out_set.chosen_utility(classifier), _state(classifier)
+    history = []
+    for _ in range(settings.epochs):
+        loss = label_loss(train_set.scores(classifier), train_set.labels, settings.rule)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        utility = held_out_set.chosen_utility(classifier)
+        history.append(ClassifierEpoch(loss.item(), utility))
+        if utility > best:
+            best, best_state = utility, _state(classifier)
+    classifier.load_state_dict(best_state)
+    return history
+
+
+class _Rows:
+    """Some of the labelled questions."""
+
+    def __init__(self, features: Features, kept: Tensor, labels: GraphLabels, rows: Tensor) -> None:
+        self.features = Features(features.query[rows], features.role, features.match[rows])
+        self.kept = kept[rows]
+        self.labels = labels.select(rows)
+
+    def scores(self, classifier: GraphClassifier) -> Tensor:
+        scores: Tensor = classifier(self.features, self.kept, self.labels.graphs)
+        return scores
+
+    def chosen_utility(self, classifier: GraphClassifier) -> float:
+        with torch.no_grad():
+            choice = self.scores(classifier).argmax(dim=1, keepdim=True)
+        return float(self.labels.utility.gather(1, choice).mean())
+
+
+def _state(classifier: GraphClassifier) -> dict[str, Tensor]:
+    return copy.deepcopy(classifier.state_dict())

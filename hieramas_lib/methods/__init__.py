@@ -1,0 +1,1 @@
+"""Every method behind one protocol: fit on graded tasks, answer a task, be costed alike."""

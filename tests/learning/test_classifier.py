@@ -1,0 +1,124 @@
+"""The classifier on graphs of three roles."""
+
+import pytest
+import torch
+
+from hieramas_lib.learning.classifier import GraphClassifier
+from hieramas_lib.learning.features import Features
+from hieramas_lib.learning.labels import GraphLabels
+from hieramas_lib.learning.stage2 import Stage2Settings, train_classifier
+from hieramas_lib.teams.graph_pool import GraphPool
+from hieramas_lib.teams.topology import Topology
+
+POOL = GraphPool(
+    3,
+    (
+        Topology(3, ()),
+        Topology(3, ((0, 1), (1, 2))),
+        Topology(3, ((2, 1), (1, 0))),
+        Topology(3, ((0, 1), (0, 2), (1, 2))),
+    ),
+)
+ALL = torch.arange(4)[None]
+
+
+def features(tasks: int, dim: int = 6) -> Features:
+    generator = torch.Generator().manual_seed(1)
+    return Features(
+        query=torch.randn(tasks, dim, generator=generator),
+        role=torch.randn(3, dim, generator=generator),
+        match=torch.randn(tasks, 3, generator=generator),
+    )
+
+
+def classifier() -> GraphClassifier:
+    torch.manual_seed(0)
+    return GraphClassifier(6, POOL)
+
+
+def kept(*rows: tuple[int, int, int]) -> torch.Tensor:
+    return torch.tensor(rows, dtype=torch.bool)
+
+
+def test_batched_scores_equal_one_by_one():
+    model, batch = classifier(), features(5)
+    every = kept(*[(1, 1, 1)] * 5)
+    together = model(batch, every, ALL.expand(5, 4))
+    for i in range(5):
+        one = Features(batch.query[i : i + 1], batch.role, batch.match[i : i + 1])
+        for graph in range(4):
+            alone = model(one, every[i : i + 1], torch.tensor([[graph]]))
+            assert alone.item() == pytest.approx(together[i, graph].item(), abs=1e-5)
+
+
+def test_direction_of_edges_matters():
+    scores = classifier()(features(1), kept((1, 1, 1)), ALL)[0]
+    assert abs(scores[1] - scores[2]).item() > 1e-4
+
+
+def test_messages_flow_along_the_edges():
+    """With edge 0 -> 1 alone, changing role 0 must change what role 1 computes, not conversely."""
+    pool = GraphPool(2, (Topology(2, ((0, 1),)),))
+    torch.manual_seed(0)
+    model = GraphClassifier(2, pool)
+    seen: list[torch.Tensor] = []
+    model.convolutions[0].register_forward_hook(lambda _m, _i, out: seen.append(out.detach()))
+    everyone = kept((1, 1, 1))[:, :2]
+    first = torch.tensor([[0]])
+
+    def states(match: list[float]) -> torch.Tensor:
+        model(Features(torch.ones(1, 2), torch.eye(2), torch.tensor([match])), everyone, first)
+        return seen.pop()[0]
+
+    plain, source_changed, target_changed = states([0, 0]), states([3, 0]), states([0, 3])
+    assert not torch.allclose(plain[1], source_changed[1])
+    assert torch.allclose(plain[0], target_changed[0])
+
+
+def test_pruned_role_passes_nothing_on():
+    """Graphs that differ only in edges of a pruned role get equal scores."""
+    scores = classifier()(features(1), kept((1, 0, 0)), ALL)[0]
+    assert torch.allclose(scores, scores[0].expand(4), atol=1e-6)
+
+
+def test_every_parameter_receives_gradient():
+    model = classifier()
+    model(features(3), kept(*[(1, 1, 1)] * 3), ALL.expand(3, 4)).square().sum().backward()
+    for name, parameter in model.named_parameters():
+        assert parameter.grad is not None and parameter.grad.abs().sum() > 0, name
+
+
+def labelled(tasks: int) -> GraphLabels:
+    """Graph 2 is the best one for every question."""
+    utility = torch.tensor([0.2, 0.3, 0.9, 0.1]).expand(tasks, 4).clone()
+    return GraphLabels(ALL.expand(tasks, 4).clone(), utility, utility > 0.5)
+
+
+@pytest.mark.parametrize("rule", ["pairwise", "top2"])
+def test_training_finds_the_best_graph(rule: str):
+    model, batch, everyone = classifier(), features(20), kept(*[(1, 1, 1)] * 20)
+    settings = Stage2Settings(rule=rule, epochs=60)  # type: ignore[arg-type]
+    history = train_classifier(model, batch, everyone, labelled(20), settings, seed=0)
+    chosen = model(batch, everyone, ALL.expand(20, 4)).argmax(dim=1)
+    assert (chosen == 2).all()
+    assert len(history) == 60
+    assert history[-1].loss < history[0].loss
+
+
+def test_training_is_deterministic():
+    def trained() -> torch.Tensor:
+        model, everyone = classifier(), kept(*[(1, 1, 1)] * 10)
+        train_classifier(model, features(10), everyone, labelled(10), Stage2Settings(), seed=3)
+        return model(features(10), everyone, ALL.expand(10, 4))
+
+    assert torch.equal(trained(), trained())
+
+
+def test_labels_without_information_teach_nothing():
+    model, everyone = classifier(), kept(*[(1, 1, 1)] * 10)
+    before = {k: v.clone() for k, v in model.state_dict().items()}
+    flat = GraphLabels(
+        ALL.expand(10, 4).clone(), torch.full((10, 4), 0.5), torch.ones(10, 4, dtype=torch.bool)
+    )
+    train_classifier(model, features(10), everyone, flat, Stage2Settings(), seed=0)
+    assert all(torch.equal(before[k], v) for k, v in model.state_dict().items())

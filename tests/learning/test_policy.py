@@ -1,0 +1,122 @@
+"""Sampling and log-probability must be of one distribution (the reference code's are not)."""
+
+import itertools
+import math
+
+import pytest
+import torch
+
+from hieramas_lib.learning.features import Features
+from hieramas_lib.learning.policy import (
+    ActionSpace,
+    MatchHead,
+    PaperHead,
+    PolicyLearner,
+    PolicyPrior,
+    greedy,
+    role_entropy,
+    role_log_prob,
+    sample,
+)
+from hieramas_lib.teams.supernode import SKIP, Supernode
+
+SPACE = ActionSpace(llms=("a", "b"), width=1)
+
+
+def features(match: list[list[float]], dim: int = 4) -> Features:
+    matrix = torch.tensor(match)
+    tasks, roles = matrix.shape
+    return Features(torch.ones(tasks, dim), torch.eye(roles, dim), matrix)
+
+
+def some_logits() -> torch.Tensor:
+    """One task, one role, two positions, three actions."""
+    return torch.tensor([[[[0.3, -1.0, 0.7], [1.2, 0.1, -0.4]]]])
+
+
+def outcomes() -> list[tuple[int, int]]:
+    """Distinct things a role can do: a pruned role's proposer does not act."""
+    kept = list(itertools.product(range(3), range(2)))
+    return [*kept, (0, SPACE.skip)]
+
+
+def test_probabilities_of_what_a_role_can_do_sum_to_one():
+    total = sum(
+        role_log_prob(some_logits(), torch.tensor([[pair]]), SPACE.skip).exp().item()
+        for pair in outcomes()
+    )
+    assert total == pytest.approx(1.0, abs=1e-6)
+
+
+def test_draw_frequencies_equal_exp_of_log_probability():
+    draws = 40_000
+    logits = some_logits().expand(draws, -1, -1, -1)
+    actions = sample(logits, torch.Generator().manual_seed(0))[:, 0]
+    for proposer, synthesizer in outcomes():
+        if synthesizer == SPACE.skip:
+            hits = actions[:, 1] == SPACE.skip
+        else:
+            hits = (actions[:, 0] == proposer) & (actions[:, 1] == synthesizer)
+        expected = role_log_prob(
+            some_logits(), torch.tensor([[[proposer, synthesizer]]]), SPACE.skip
+        ).exp()
+        sd = math.sqrt(expected.item() * (1 - expected.item()) / draws)
+        assert hits.float().mean().item() == pytest.approx(expected.item(), abs=4 * sd)
+
+
+def test_pruned_role_gives_no_credit_to_its_proposers():
+    logits = some_logits().requires_grad_()
+    pruned = torch.tensor([[[0, SPACE.skip]]])
+    role_log_prob(logits, pruned, SPACE.skip).sum().backward()
+    assert logits.grad is not None
+    assert logits.grad[0, 0, 0].abs().sum() == 0
+    assert logits.grad[0, 0, 1].abs().sum() > 0
+
+
+def test_entropy_is_that_of_the_role_outcomes():
+    log_probs = torch.stack(
+        [role_log_prob(some_logits(), torch.tensor([[pair]]), SPACE.skip) for pair in outcomes()]
+    )
+    by_hand = -(log_probs.exp() * log_probs).sum()
+    assert role_entropy(some_logits(), SPACE.skip).item() == pytest.approx(by_hand.item(), abs=1e-6)
+
+
+def test_greedy_may_skip():
+    assert greedy(some_logits()).tolist() == [[[2, 0]]]
+
+
+def test_supernodes_spell_out_actions():
+    assert SPACE.supernodes(("x", "y"), torch.tensor([[0, 1], [2, 2]])) == (
+        Supernode("x", ("a",), "b"),
+        Supernode("y", (SKIP,), SKIP),
+    )
+
+
+def test_uniform_policy_is_uniform():
+    logits = PolicyLearner.uniform(SPACE)(features([[0.0, 2.0]]))
+    assert torch.equal(logits, torch.zeros(1, 2, 2, 3))
+
+
+def test_prior_keeps_the_roles_that_match():
+    prior = PolicyPrior(skip_synthesizer=1.5, skip_proposer=0.7, skip_match=-1.5)
+    logits = PolicyLearner(SPACE, MatchHead(SPACE), prior)(features([[0.0, 2.0]]))
+    assert logits[0, 0].tolist() == [[0, 0, pytest.approx(0.7)], [0, 0, 1.5]]
+    assert logits[0, 1].tolist() == [[0, 0, pytest.approx(0.7)], [0, 0, -1.5]]
+
+
+@pytest.mark.parametrize("head", ["match", "paper"])
+def test_every_parameter_receives_gradient(head: str):
+    torch.manual_seed(0)
+    module = MatchHead(SPACE) if head == "match" else PaperHead(SPACE, torch.eye(3, 4), hidden=8)
+    policy = PolicyLearner(SPACE, module, PolicyPrior())
+    if isinstance(module, PaperHead):
+        torch.nn.init.normal_(module.score[-1].weight)
+    logits = policy(features([[0.5, -1.0]]))
+    assert logits.shape == (1, 2, 2, 3)
+    role_log_prob(logits, torch.tensor([[[0, 1], [1, 0]]]), SPACE.skip).sum().backward()
+    for name, parameter in policy.named_parameters():
+        assert parameter.grad is not None and parameter.grad.abs().sum() > 0, name
+
+
+def test_paper_head_starts_at_zero():
+    assert PaperHead(SPACE, torch.eye(3, 4))(features([[1.0, -1.0]])).abs().sum() == 0
