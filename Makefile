@@ -2,6 +2,6 @@
 # LOCAL=0 declines the local model; ARGS goes to the job; PYTHON chooses the interpreter.
 PYTHON ?= python3
 ARGS ?=
-.PHONY: help setup run test test-all
-help setup run test test-all:
+.PHONY: help setup run lab test test-all
+help setup run lab test test-all:
 	@$(PYTHON) run.py $@ $(ARGS)

@@ -4,6 +4,7 @@
   run.py setup      make or repair .venv, download the small local model
   run.py run        setup, then every notebook and the HTML report
                     (more arguments go to `hieramas run-all`)
+  run.py lab        setup, then JupyterLab in notebooks/
   run.py test       setup, then ruff, mypy, import-linter and the tests
                     (more arguments go to pytest)
   run.py test-all   the same, slow tests included
@@ -35,7 +36,7 @@ PY = BIN / ("python" + EXE)
 STAMP = VENV / "installed.txt"
 LOG = VENV / "install.log"
 
-JOBS = ("setup", "run", "test", "test-all", "help")
+JOBS = ("setup", "run", "lab", "test", "test-all", "help")
 EXTRAS = "test,local"
 UV = "uv==0.13.9"
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
@@ -305,6 +306,8 @@ def main(argv: Sequence[str]) -> int:
     if job == "run":
         command = [PY, "-m", "hieramas_lib.experiments.cli", "run-all"]
         return call("run-all", [*command, *extra])
+    if job == "lab":
+        return call("JupyterLab", [PY, "-m", "jupyterlab", *(extra or ["notebooks"])])
     if job == "setup":
         return 0
     for what, command in checks(job, extra):

@@ -407,7 +407,7 @@ def test_help(arguments: list[str], code: int) -> None:
     command = [sys.executable, str(ROOT / "run.py"), *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == code
-    for job in ("setup", "run", "test", "test-all", "help"):
+    for job in ("setup", "run", "lab", "test", "test-all", "help"):
         assert f"run.py {job} " in done.stdout + done.stderr
 
 

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from hieramas_lib.learning.features import Features
+from hieramas_lib.teams.roles import RoleSet
 from hieramas_lib.teams.supernode import SKIP, Supernode
 
 
@@ -52,8 +53,10 @@ class ActionSpace:
 class PolicyPrior:
     """Where the policy starts: a stated belief about teams, to be printed as "untrained".
 
-    Added to the logit of SKIP: ``skip_synthesizer`` or ``skip_proposer``, and ``skip_match``
-    for every standard deviation by which the role matches the question.
+    An expert is asked in its own field only: for roles with that duty, the logit of SKIP gets
+    ``skip_synthesizer`` or ``skip_proposer``, and the synthesizer's also ``skip_match`` for every
+    standard deviation by which the role matches the question better than the others do. Other
+    roles start without a preference.
     """
 
     skip_synthesizer: float = 1.5
@@ -67,19 +70,24 @@ NO_PRIOR = PolicyPrior(0.0, 0.0, 0.0)
 class MatchHead(nn.Module):
     """Logits that depend on the question only through how well the role matches it.
 
-    logit[k, a] = bias[k, a] + match · weight[k, a]. Few weights, so that tens of questions
-    are enough; both start at zero.
+    logit[r, k, a] = bias[k, a] + match[r] · weight[k, a], plus role_skip[r] for a synthesizer's
+    SKIP. Few weights, so that tens of questions are enough; all start at zero.
     """
 
-    def __init__(self, space: ActionSpace) -> None:
-        """Make a head for ``space``."""
+    def __init__(self, space: ActionSpace, roles: int) -> None:
+        """Make a head for ``space`` and a number of roles."""
         super().__init__()
         self.bias = nn.Parameter(torch.zeros(space.positions, space.actions))
         self.weight = nn.Parameter(torch.zeros(space.positions, space.actions))
+        self.role_skip = nn.Parameter(torch.zeros(roles))
+        self._skip = space.skip
 
     def forward(self, features: Features) -> Tensor:
         """Return logits ``[tasks, roles, positions, actions]``."""
-        return self.bias + features.match[:, :, None, None] * self.weight
+        logits = self.bias + features.match[:, :, None, None] * self.weight
+        pruning = torch.zeros_like(logits)
+        pruning[..., -1, self._skip] = 1.0
+        return logits + pruning * self.role_skip[:, None, None]
 
 
 class PaperHead(nn.Module):
@@ -89,6 +97,8 @@ class PaperHead(nn.Module):
     that they can be computed beforehand. The last layer starts at zero.
     """
 
+    profiles: Tensor
+
     def __init__(self, space: ActionSpace, profiles: Tensor, hidden: int = 256) -> None:
         """Make a head for LLM (and SKIP) ``profiles``, shape ``[actions, dim]``."""
         super().__init__()
@@ -97,9 +107,9 @@ class PaperHead(nn.Module):
         self.position = nn.Embedding(space.positions, 128)
         self.context = nn.Linear(128 + 2 * dim, hidden)
         self.action = nn.Linear(dim, hidden)
-        self.score = nn.Sequential(nn.Linear(2 * hidden, hidden), nn.ReLU(), nn.Linear(hidden, 1))
-        nn.init.zeros_(self.score[-1].weight)
-        nn.init.zeros_(self.score[-1].bias)
+        last = nn.Linear(hidden, 1, bias=False)  # a bias would cancel in the softmax
+        nn.init.zeros_(last.weight)
+        self.score = nn.Sequential(nn.Linear(2 * hidden, hidden), nn.ReLU(), last)
 
     def forward(self, features: Features) -> Tensor:
         """Return logits ``[tasks, roles, positions, actions]``."""
@@ -128,28 +138,34 @@ class PaperHead(nn.Module):
 class PolicyLearner(nn.Module):
     """Prior plus head, and the distribution over teams they stand for."""
 
-    def __init__(self, space: ActionSpace, head: nn.Module, prior: PolicyPrior) -> None:
+    prior_base: Tensor
+    prior_slope: Tensor
+
+    def __init__(
+        self, space: ActionSpace, head: nn.Module, prior: PolicyPrior, roles: RoleSet
+    ) -> None:
         """Combine ``head`` and ``prior`` over ``space``."""
         super().__init__()
         self.space, self.head = space, head
+        experts = torch.tensor([float(role.duty == "expert") for role in roles.roles])
         base = torch.zeros(space.positions, space.actions)
         base[:-1, space.skip] = prior.skip_proposer
         base[-1, space.skip] = prior.skip_synthesizer
         slope = torch.zeros(space.positions, space.actions)
         slope[-1, space.skip] = prior.skip_match
-        self.register_buffer("prior_base", base)
-        self.register_buffer("prior_slope", slope)
+        self.register_buffer("prior_base", experts[:, None, None] * base)
+        self.register_buffer("prior_slope", experts[:, None, None] * slope)
 
     @classmethod
-    def uniform(cls, space: ActionSpace) -> "PolicyLearner":
-        """Return the policy under which every action is equally likely."""
-        return cls(space, MatchHead(space), NO_PRIOR)
+    def untrained(cls, space: ActionSpace, prior: PolicyPrior, roles: RoleSet) -> "PolicyLearner":
+        """Return a policy that is its prior."""
+        return cls(space, MatchHead(space, len(roles.roles)), prior, roles)
 
     def forward(self, features: Features) -> Tensor:
         """Return logits ``[tasks, roles, positions, actions]``."""
         prior = self.prior_base + features.match[:, :, None, None] * self.prior_slope
-        logits: Tensor = self.head(features) + prior
-        return logits
+        logits: Tensor = self.head(features)
+        return logits + prior
 
 
 def sample(logits: Tensor, generator: torch.Generator) -> Tensor:

@@ -44,7 +44,7 @@ class Stage1Settings:
     passes: int = 4
     batch: int = 12
     group: int = 4
-    steps: int = 6
+    steps: int = 3
     learning_rate: float = 1e-2
     max_ratio: float = 8.0
     entropy: tuple[float, float] = (0.01, 0.001)

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from hieramas_lib.errors import ConfigError, ReplayMiss
 from hieramas_lib.llms.chat import ChatRequest, Completion
+from hieramas_lib.llms.request_difference import differs, nearest
 
 Mode = Literal["live", "cache", "replay"]
 
@@ -173,11 +174,12 @@ class CallStore:
         asked = json.loads(request.canonical(client, model))
         line = request.messages[-1].content.strip().split("\n", 1)[0] if request.messages else ""
         message = f"no stored call of {request.model} ({model}) for {line[:80]!r}"
-        nearest = _nearest(asked, self._requests_of(model))
-        if nearest is None:
+        closest = nearest(asked, self._requests_of(model))
+        if closest is None:
             return ReplayMiss(f"{message}; the tape has no request of this model to compare with")
-        difference = _difference(asked, nearest)
-        return ReplayMiss(f"{message}; the nearest stored call differs in {difference}")
+        return ReplayMiss(
+            f"{message}; the nearest stored call differs in {differs(asked, closest)}"
+        )
 
     def count(self) -> int:
         """Return the number of stored calls."""
@@ -243,39 +245,3 @@ def _encode(text: str) -> bytes:
 
 def _decode(data: bytes) -> str:
     return data.decode(errors="surrogatepass")
-
-
-def _nearest(asked: dict[str, Any], stored: Iterable[dict[str, Any]]) -> dict[str, Any] | None:
-    """Return the stored request with the fewest fields other than ``asked``'s, newest first."""
-
-    def distance(other: dict[str, Any]) -> tuple[int, int]:
-        differing = sum(asked[field] != other.get(field) for field in asked)
-        ours, theirs = _flat(asked), _flat(other)
-        return differing, -_common_prefix(ours, theirs)
-
-    return min(stored, key=distance, default=None)
-
-
-def _difference(asked: dict[str, Any], stored: dict[str, Any]) -> str:
-    """Say in words which fields differ."""
-    parts = []
-    for field in asked:
-        if asked[field] == stored.get(field):
-            continue
-        if field != "messages":
-            parts.append(f"{field}: stored {stored.get(field)!r}, asked {asked[field]!r}")
-            continue
-        ours, theirs = _flat(asked), _flat(stored)
-        at = max(_common_prefix(ours, theirs) - 10, 0)
-        theirs, ours = theirs[at : at + 60], ours[at : at + 60]
-        parts.append(f"messages: stored ...{theirs!r}, asked ...{ours!r}")
-    return "; ".join(parts)
-
-
-def _flat(request: dict[str, Any]) -> str:
-    return "\n".join(f"{m['role']}: {m['content']}" for m in request["messages"])
-
-
-def _common_prefix(a: str, b: str) -> int:
-    pairs = zip(a, b, strict=False)
-    return next((i for i, (x, y) in enumerate(pairs) if x != y), min(len(a), len(b)))

@@ -99,14 +99,23 @@ class LLMPool(BaseModel):
     def reference_cost(self) -> float:
         """Price in US dollars of one usual call of the reference LLM.
 
+        In a pool where nothing costs anything it is 1: no cost is 0 in any unit.
+
         Raises:
-            ConfigError: the reference LLM has no price.
+            ConfigError: the reference LLM has no price, or is free where others are not.
         """
         spec = self[self.reference]
         cost = spec.cost(400, spec.usual_tokens[1])
         if cost is None:
             raise ConfigError(f"pool {self.name!r}: give the reference {spec.name!r} a price")
-        return cost
+        if cost > 0:
+            return cost
+        if any(other.cost(1, 1) != 0 for other in self.llms):
+            raise ConfigError(
+                f"pool {self.name!r}: the reference {spec.name!r} is free and others are not; "
+                "name one with a price"
+            )
+        return 1.0
 
     def simulated(self) -> "LLMPool":
         """Return the twin of this pool whose answers are simulated, at the same prices."""

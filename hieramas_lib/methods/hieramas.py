@@ -11,7 +11,7 @@ from hieramas_lib.learning.classifier import GraphClassifier
 from hieramas_lib.learning.encoder import Encoder
 from hieramas_lib.learning.features import Featurizer
 from hieramas_lib.learning.labels import GraphLabels, label_graphs
-from hieramas_lib.learning.policy import MatchHead, PolicyLearner, PolicyPrior, greedy
+from hieramas_lib.learning.policy import PolicyLearner, PolicyPrior, greedy
 from hieramas_lib.learning.space import TeamSpace
 from hieramas_lib.learning.stage1 import Stage1Settings, TrainingStep, train_policy
 from hieramas_lib.learning.stage2 import ClassifierEpoch, Stage2Settings, train_classifier
@@ -54,7 +54,7 @@ class HieraMAS:
         self.history: list[TrainingStep] = []
         self.classifier_history: list[ClassifierEpoch] = []
         self._featurizer: Featurizer | None = None
-        self.policy = PolicyLearner(space.actions, MatchHead(space.actions), settings.prior)
+        self.policy = PolicyLearner.untrained(space.actions, settings.prior, space.roles)
         self._classifier: GraphClassifier | None = None
 
     def start(self, train: Sequence[Task]) -> None:

@@ -62,7 +62,10 @@ def become_nobody(root: str = "") -> None:
     """Give up root's identity for good, unless Python's files are readable to root only."""
     if os.getuid() != 0 or sys.platform != "linux":
         return
-    os.seteuid(NOBODY)
+    try:
+        os.seteuid(NOBODY)
+    except OSError:  # a container that maps root and nobody else
+        return
     readable = os.access(root + os.__file__, os.R_OK, effective_ids=True)
     os.seteuid(0)
     if readable:

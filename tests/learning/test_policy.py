@@ -8,6 +8,7 @@ import torch
 
 from hieramas_lib.learning.features import Features
 from hieramas_lib.learning.policy import (
+    NO_PRIOR,
     ActionSpace,
     MatchHead,
     PaperHead,
@@ -18,9 +19,22 @@ from hieramas_lib.learning.policy import (
     role_log_prob,
     sample,
 )
+from hieramas_lib.teams.roles import Role, RoleSet
 from hieramas_lib.teams.supernode import SKIP, Supernode
 
 SPACE = ActionSpace(llms=("a", "b"), width=1)
+ROLES = RoleSet(
+    name="two",
+    kind="choice",
+    proposer="",
+    synthesizer="",
+    decision="",
+    answer_format="",
+    roles=(
+        Role(name="Doctor", duty="expert", profile="", instruction=""),
+        Role(name="Critic", duty="checker", profile="", instruction=""),
+    ),
+)
 
 
 def features(match: list[list[float]], dim: int = 4) -> Features:
@@ -92,23 +106,33 @@ def test_supernodes_spell_out_actions():
     )
 
 
-def test_uniform_policy_is_uniform():
-    logits = PolicyLearner.uniform(SPACE)(features([[0.0, 2.0]]))
+def test_policy_without_prior_starts_uniform():
+    logits = PolicyLearner.untrained(SPACE, NO_PRIOR, ROLES)(features([[0.0, 2.0]]))
     assert torch.equal(logits, torch.zeros(1, 2, 2, 3))
 
 
-def test_prior_keeps_the_roles_that_match():
+@pytest.mark.parametrize(("match", "skip"), [(0.0, 1.5), (2.0, -1.5)])
+def test_prior_asks_an_expert_in_its_field(match: float, skip: float):
     prior = PolicyPrior(skip_synthesizer=1.5, skip_proposer=0.7, skip_match=-1.5)
-    logits = PolicyLearner(SPACE, MatchHead(SPACE), prior)(features([[0.0, 2.0]]))
-    assert logits[0, 0].tolist() == [[0, 0, pytest.approx(0.7)], [0, 0, 1.5]]
-    assert logits[0, 1].tolist() == [[0, 0, pytest.approx(0.7)], [0, 0, -1.5]]
+    logits = PolicyLearner.untrained(SPACE, prior, ROLES)(features([[match, match]]))
+    assert logits[0, 0].tolist() == [[0, 0, pytest.approx(0.7)], [0, 0, skip]]
+    assert logits[0, 1].tolist() == [[0, 0, 0], [0, 0, 0]]
+
+
+def test_match_head_by_hand():
+    head = MatchHead(SPACE, roles=2)
+    with torch.no_grad():
+        head.bias[0, 1], head.weight[1, 0], head.role_skip[1] = 0.5, 2.0, -3.0
+    logits = head(features([[1.0, 0.25]]))[0]
+    assert logits[0].tolist() == [[0, 0.5, 0], [2.0, 0, 0]]
+    assert logits[1].tolist() == [[0, 0.5, 0], [0.5, 0, -3.0]]
 
 
 @pytest.mark.parametrize("head", ["match", "paper"])
 def test_every_parameter_receives_gradient(head: str):
     torch.manual_seed(0)
-    module = MatchHead(SPACE) if head == "match" else PaperHead(SPACE, torch.eye(3, 4), hidden=8)
-    policy = PolicyLearner(SPACE, module, PolicyPrior())
+    module = MatchHead(SPACE, 2) if head == "match" else PaperHead(SPACE, torch.eye(3, 4), hidden=8)
+    policy = PolicyLearner(SPACE, module, PolicyPrior(), ROLES)
     if isinstance(module, PaperHead):
         torch.nn.init.normal_(module.score[-1].weight)
     logits = policy(features([[0.5, -1.0]]))

@@ -138,6 +138,7 @@ def test_a_miss_names_what_differs(asked: ChatRequest, expected: str) -> None:
     store = CallStore()
     put(store, ChatRequest("small", (Message("user", "quite another"),), 0.9, 7, 9))
     put(store)
+    put(store, ChatRequest("small", REQUEST.messages, 0.9, 7, 9))
     miss = store.miss(asked, "openai", "maker/small")
     assert "small (maker/small) for 'Who?'" in str(miss)
     assert re.search(expected, str(miss)), str(miss)

@@ -49,6 +49,14 @@ def test_an_unknown_price_is_none_and_no_unit_of_cost() -> None:
         _ = pool.reference_cost
 
 
+def test_a_free_reference() -> None:
+    free = load_pool(data_path("pools", "local.yaml"))
+    assert free.reference_cost == 1.0
+    mixed = free.model_copy(update={"llms": (*free.llms, PAPERS.llms[0])})
+    with pytest.raises(ConfigError, match="'smollm2-135m' is free and others are not"):
+        _ = mixed.reference_cost
+
+
 def test_an_unknown_name_lists_the_known_ones() -> None:
     with pytest.raises(ConfigError, match=r"no LLM 'gpt-9'; it has gpt-5-mini, "):
         _ = PAPERS["gpt-9"]

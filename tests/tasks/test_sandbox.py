@@ -3,6 +3,8 @@
 import contextlib
 import os
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -12,7 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from hieramas_lib.paths import ROOT
 from hieramas_lib.tasks.sandbox import ProgramResult, Sandbox, SandboxUnusable, run_program
+from hieramas_lib.tasks.sandbox_isolation import FILE_BYTES, OPEN_FILES
 from hieramas_lib.tasks.sandbox_plain import run_plain
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the fork server needs fork")
@@ -315,6 +319,67 @@ def own():
     assert sandbox.run(program, tests) == ProgramResult("passed")
     assert [path.name for path in tmp_path.iterdir()] == ["key"]
     assert sandbox.run(program, "assert own() == (['note'], True)").status == "passed"
+
+
+def test_memory_files_and_descriptors_are_limited(sandbox: Sandbox) -> None:
+    assert sandbox.run("big = bytearray(2 * 2**30)", "").detail == "MemoryError"
+    program = """
+import resource
+def f():
+    names = ('CPU', 'FSIZE', 'CORE', 'NOFILE')
+    return [resource.getrlimit(getattr(resource, 'RLIMIT_' + name))[1] for name in names]
+"""
+    tests = f"assert f() == [7, {FILE_BYTES}, 0, {OPEN_FILES}]"
+    assert sandbox.run(program, tests, 5.0) == ProgramResult("passed")
+
+
+def test_namespaces_leave_nothing_to_write_and_no_privilege() -> None:
+    box = Sandbox(workers=1)
+    box.run("assert True")
+    if not box.servers[0].namespaces:
+        pytest.skip("this system does not allow user namespaces")
+    program = """
+import ctypes, os
+libc = ctypes.CDLL(None)
+def f(): return {
+    'root': sorted(set(os.listdir('/')) & {'etc', 'proc', 'sys', 'home', 'var'}),
+    'writable': [path for path in ('/', '/usr', os.__file__, '/dev')
+                 if not os.statvfs(path).f_flag & os.ST_RDONLY],
+    'process': os.getpid(),
+    'new privileges': libc.prctl(39, 0, 0, 0, 0) == 0,
+    'unmounted': libc.umount2(b'/tmp', 2) == 0,
+    'environment': sorted(os.environ),
+}
+"""
+    expected = {
+        "root": [], "writable": [], "process": 1, "new privileges": False, "unmounted": False,
+        "environment": ["HOME", "LANG", "OPENBLAS_NUM_THREADS", "PATH", "TMPDIR"],
+    }  # fmt: skip
+    assert box.run(program, f"assert f() == {expected}") == ProgramResult("passed")
+    box.stop()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux hands orphans over")
+def test_the_sweep_finds_orphans_in_sessions_of_their_own() -> None:
+    script = """
+import os, time
+from hieramas_lib.tasks import sandbox_isolation, sandbox_server
+sandbox_isolation.adopt_orphans()
+read, write = os.pipe()
+child = os.fork()
+if child == 0:
+    for _ in range(3):
+        os.setsid() if os.getsid(0) != os.getpid() else None
+        if os.fork() and _ < 2: os._exit(0)
+    time.sleep(60)
+os.close(write)
+time.sleep(0.2)
+sandbox_server._sweep([child])
+assert os.read(read, 1) == b''  # every copy of the other end is closed
+"""
+    started = time.monotonic()
+    subprocess.run([sys.executable, "-c", script], check=True, cwd=ROOT)
+    assert time.monotonic() - started < 10
 
 
 def test_the_working_folder_may_be_deleted(sandbox: Sandbox) -> None:
