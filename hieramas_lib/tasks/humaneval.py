@@ -29,9 +29,7 @@ def load_humaneval() -> tuple[Task, ...]:
 
 def humaneval_tasks(mutants: Mapping[str, list[str]]) -> tuple[Task, ...]:
     """Build the tasks with the given wrong programs by task id."""
-    subjects = json.loads(
-        data_path("tasks", "humaneval_subjects.json").read_text(encoding="utf-8")
-    )
+    subjects = json.loads(data_path("tasks", "humaneval_subjects.json").read_text(encoding="utf-8"))
     return tuple(_task(row, subjects, mutants) for row in _rows())
 
 
@@ -79,7 +77,5 @@ def _prompt_functions(prompt: str, entry_point: str, test: str) -> str:
     ]
     if not functions:
         return ""
-    imports = [
-        ast.unparse(node) for node in body if isinstance(node, ast.Import | ast.ImportFrom)
-    ]
+    imports = [ast.unparse(node) for node in body if isinstance(node, ast.Import | ast.ImportFrom)]
     return "\n".join([*imports, *functions, ""])

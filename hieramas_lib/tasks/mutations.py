@@ -64,7 +64,9 @@ def _code_nodes(function: ast.stmt) -> Iterator[ast.expr | ast.stmt]:
         if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
             continue
         inside_format = {
-            id(part) for node in ast.walk(statement) if isinstance(node, ast.JoinedStr)
+            id(part)
+            for node in ast.walk(statement)
+            if isinstance(node, ast.JoinedStr)
             for part in ast.walk(node)
         }  # fmt: skip  (positions inside an f-string are wrong before Python 3.12)
         for node in ast.walk(statement):

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from hieramas_lib.errors import ConfigError
-from hieramas_lib.experiments.benchmark import Benchmark, simulated_benchmark
+from hieramas_lib.experiments.benchmark import Benchmark, open_benchmark
 from hieramas_lib.experiments.records import answer_all
 from hieramas_lib.learning.rewards import mean_utility
 from hieramas_lib.learning.stage1 import Stage1Settings
@@ -22,7 +22,7 @@ SMALL = HieraMASSettings(
 
 
 def world(seed: int = 0, benchmark: str = "knowledge") -> Benchmark:
-    return simulated_benchmark(
+    return open_benchmark(
         benchmark, difficulty="hard", seed=seed, graphs=12, width=2, decision="gemma-3-27b"
     )
 
@@ -127,13 +127,13 @@ def test_choices_of_a_policy_do_not_depend_on_the_order_of_questions():
 
 TRAIN_AND_PRINT = """
 import asyncio
-from hieramas_lib.experiments.benchmark import simulated_benchmark
+from hieramas_lib.experiments.benchmark import open_benchmark
 from hieramas_lib.experiments.records import evaluate
 from hieramas_lib.learning.stage1 import Stage1Settings
 from hieramas_lib.learning.stage2 import Stage2Settings
 from hieramas_lib.methods.hieramas import HieraMAS, HieraMASSettings
 
-bench = simulated_benchmark(
+bench = open_benchmark(
     "knowledge", difficulty="hard", seed=5, graphs=12, width=2, decision="gemma-3-27b"
 )
 settings = HieraMASSettings(

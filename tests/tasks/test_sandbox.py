@@ -267,8 +267,18 @@ def _children(sandbox: Sandbox) -> list[str]:
     return listed.read_text().split() if listed.exists() else []
 
 
-@pytest.mark.parametrize("name", ["sys.exit", "os._exit", "a forged verdict on every pipe",
-                                  "closed pipes", "exec", "fork and leave", "killed parent"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "sys.exit",
+        "os._exit",
+        "a forged verdict on every pipe",
+        "closed pipes",
+        "exec",
+        "fork and leave",
+        "killed parent",
+    ],
+)
 def test_scripts_cannot_leave_early(sandbox: Sandbox, name: str) -> None:
     assert sandbox.run(CHEATS[name] + "\nassert False", "", 3.0).status == "failed"
 
@@ -278,9 +288,7 @@ def test_a_candidate_that_changes_its_input_gains_nothing(sandbox: Sandbox) -> N
     assert sandbox.run("def f(xs):\n    xs.clear()\n    return []", tests).status == "failed"
 
 
-def test_the_environment_is_empty(
-    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_environment_is_empty(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SECRET_KEY", "s3cr3t")
     box = Sandbox(workers=1, namespaces=sandbox.servers[0].namespaces)
     program = """

@@ -1,0 +1,290 @@
+"""The figures of the collection: each function draws one and returns it, and saves nothing.
+
+Distinct line styles, markers and hatches carry what colours carry, so that a black-and-white print
+can be read. Save with :func:`hieramas_lib.experiments.figures.save_figure`.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hieramas_lib.experiments.figures import COLUMN, PAGE, style
+from hieramas_lib.experiments.statistics import wilson
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+def learning_curve(
+    curves: Mapping[str, ArrayLike],
+    steps: ArrayLike,
+    *,
+    xlabel: str,
+    ylabel: str,
+    levels: Mapping[str, float] | None = None,
+) -> "Figure":
+    """Draw curves over training, each the mean over seeds with a band from lowest to highest.
+
+    Args:
+        curves: Name to values ``[seeds, steps]``.
+        steps: Position of each step on the x axis.
+        xlabel, ylabel: With units.
+        levels: Named horizontal lines, e.g. the strongest LLM alone.
+    """
+    with style():
+        figure, axes = _axes(PAGE * 0.62, 2.5)
+        x = np.asarray(steps)
+        for name, values in curves.items():
+            seeds = np.atleast_2d(np.asarray(values, dtype=float))
+            (line,) = axes.plot(x, seeds.mean(axis=0), label=name, markevery=_every(x))
+            if len(seeds) > 1:
+                low, high = seeds.min(axis=0), seeds.max(axis=0)
+                axes.fill_between(x, low, high, color=line.get_color(), alpha=0.18, linewidth=0)
+        for (name, level), dash in zip((levels or {}).items(), _DASHES, strict=False):
+            axes.axhline(level, color="#555555", linewidth=0.9, linestyle=dash, label=name)
+        axes.set(xlabel=xlabel, ylabel=ylabel)
+        axes.margins(x=0.02)
+        _legend_right(axes)
+    return figure
+
+
+def selection_heatmap(shares: "pd.DataFrame", *, title: str = "") -> "Figure":
+    """Draw how often each position (row) is given to each LLM or SKIP (column), in percent.
+
+    ``shares`` holds values from 0 to 1, with one row a position, named "Role · position": a line
+    separates roles. A cell without a number is below half a percent.
+    """
+    rows, columns = shares.shape
+    with style():
+        figure, axes = _axes(min(PAGE, 1.9 + 0.5 * columns), 1.1 + 0.22 * rows)
+        values = 100 * shares.to_numpy(dtype=float)
+        image = axes.imshow(values, vmin=0, vmax=100, aspect="auto")
+        names = list(map(str, shares.index))
+        _cell_texts(axes, values, "{:.0f}", threshold=60)
+        _grid_labels(axes, list(map(str, shares.columns)), names)
+        _separate_groups(axes, [name.split(" · ")[0] for name in names])
+        figure.colorbar(image, ax=axes, label="share of tasks (%)", shrink=0.9, pad=0.02)
+        axes.set_title(title)
+    return figure
+
+
+def density_histogram(densities: Mapping[str, Sequence[float]], *, bins: int = 12) -> "Figure":
+    """Draw the distribution of graph densities, edges / n(n-1), as one outline a group."""
+    with style():
+        figure, axes = _axes(COLUMN, 2.3)
+        values = [np.asarray(group, dtype=float) for group in densities.values()]
+        edges = np.histogram_bin_edges(np.concatenate(values), bins=bins).tolist()
+        for group, name, hatch in zip(values, densities, _HATCHES, strict=False):
+            weights = np.full(len(group), 100 / len(group))
+            axes.hist(
+                group, bins=edges, weights=weights, histtype="stepfilled", alpha=0.45,
+                hatch=hatch, edgecolor="#222222", linewidth=0.8,
+                label=f"{name} (n = {len(group)}, mean {group.mean():.2f})",
+            )  # fmt: skip
+        axes.set(xlabel="density: edges / n(n−1)", ylabel="share of graphs (%)")
+        _legend_above(axes)
+    return figure
+
+
+def jaccard_matrix(matrix: ArrayLike, labels: Sequence[str]) -> "Figure":
+    """Draw pairwise Jaccard similarities of edge sets, from 0 (no shared edge) to 1."""
+    values = np.asarray(matrix, dtype=float)
+    side = max(2.6, 1.2 + 0.3 * len(labels))
+    with style():
+        figure, axes = _axes(min(side + 0.9, PAGE), min(side, PAGE - 0.9))
+        image = axes.imshow(values, vmin=0, vmax=1)
+        if len(labels) <= 12:
+            _cell_texts(axes, values, "{:.2f}", threshold=0.6)
+        _grid_labels(axes, list(labels), list(labels))
+        figure.colorbar(image, ax=axes, label="Jaccard similarity of edges", shrink=0.9, pad=0.02)
+    return figure
+
+
+def cost_accuracy(table: "pd.DataFrame") -> "Figure":
+    """Draw accuracy against cost on a log scale, one panel a benchmark, from a comparison table.
+
+    Raises:
+        ValueError: a method costs nothing, and has no place on the scale.
+    """
+    if not (table["cost_usd"] > 0).all():
+        raise ValueError("cost_accuracy: a log scale has no place for a cost of 0")
+    names = list(dict.fromkeys(table["benchmark"]))
+    methods = list(dict.fromkeys(table["method"]))
+    with style():
+        figure, grid = _panels(len(names), PAGE, 2.4)
+        cycle = _cycle()
+        looks = {method: cycle[i % len(cycle)] for i, method in enumerate(methods)}
+        for axes, name in zip(grid, names, strict=True):
+            for row in table[table["benchmark"] == name].itertuples():
+                _point(axes, row, looks[row.method])
+            axes.set_xscale("log")
+            axes.set(title=name, xlabel="cost (US$ per 1,000 items)")
+            axes.margins(x=0.15)
+        _plain_log_ticks(grid[0], table["cost_usd"])
+        grid[0].set_ylabel("accuracy (%)")
+        handles, labels = _unique_handles(grid)
+        figure.legend(handles, labels, loc="outside upper center", ncols=min(6, len(labels)))
+    return figure
+
+
+def anchors(
+    table: "pd.DataFrame", *, value: str = "utility", xlabel: str = "utility per item"
+) -> "Figure":
+    """Draw a value with its interval for each row, horizontally, best first.
+
+    ``table`` has columns ``method``, ``<value>``, ``<value>_low`` and ``<value>_high``.
+    """
+    rows = table.sort_values(value)
+    with style():
+        figure, axes = _axes(PAGE * 0.72, 0.75 + 0.26 * len(rows))
+        y = np.arange(len(rows))
+        x = rows[value].to_numpy(dtype=float)
+        ends = rows[[f"{value}_low", f"{value}_high"]].to_numpy(dtype=float).T
+        axes.errorbar(
+            x, y, xerr=np.abs(ends - x), fmt="o", color="#0072B2", ecolor="#333333", linewidth=1.1
+        )
+        for at, number in zip(y, x, strict=True):
+            axes.annotate(
+                f"{number:.3f}", (1, at), xycoords=("axes fraction", "data"),
+                xytext=(4, 0), textcoords="offset points", va="center",
+            )  # fmt: skip
+        axes.set_yticks(y, rows["method"].tolist())
+        axes.set(xlabel=f"{xlabel} (point) and 95 % interval", ylim=(-0.6, len(rows) - 0.4))
+        axes.grid(axis="x")
+        axes.grid(visible=False, axis="y")
+        axes.margins(x=0.06)
+    return figure
+
+
+def calibration_curve(
+    probabilities: ArrayLike, outcomes: ArrayLike, *, bins: int = 10, what: str = "correct"
+) -> "Figure":
+    """Draw predicted probabilities against observed shares, with Wilson intervals and counts."""
+    p, y = np.asarray(probabilities, dtype=float), np.asarray(outcomes, dtype=float)
+    index = np.minimum((p * bins).astype(int), bins - 1)
+    groups = [np.flatnonzero(index == b) for b in range(bins)]
+    filled = [group for group in groups if len(group)]
+    error = sum(len(g) * abs(p[g].mean() - y[g].mean()) for g in filled) / len(p)
+    with style():
+        figure, (top, below) = _stacked(COLUMN, 3.3)
+        top.plot([0, 1], [0, 1], color="#888888", linewidth=0.9, linestyle="--", marker="")
+        for group in filled:
+            share = wilson(float(y[group].sum()), len(group))
+            bars = _bars(share.estimate, share.low, share.high)
+            top.errorbar(p[group].mean(), share.estimate, yerr=bars, fmt="o", color="#0072B2")
+        top.set(xlim=(-0.02, 1.02), ylim=(-0.03, 1.03), ylabel=f"observed share of {what}")
+        top.set_title(f"expected calibration error {error:.3f}, n = {len(p):,}")
+        centres = (np.arange(bins) + 0.5) / bins
+        counts = [len(group) for group in groups]
+        below.bar(centres, counts, width=0.8 / bins, color="#7f7f7f")
+        below.set(xlabel=f"predicted probability of {what}", ylabel="count")
+    return figure
+
+
+_DASHES = ["--", ":", "-.", (0, (5, 1)), (0, (1, 3)), (0, (3, 1, 1, 1))]
+_HATCHES = ["", "///", "\\\\\\", "...", "xxx", "---"]
+
+
+def _axes(width: float, height: float) -> "tuple[Figure, Axes]":
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(width, height))
+    pyplot.close(figure)  # Shown where a notebook's cell returns it, not a second time.
+    return figure, axes
+
+
+def _panels(count: int, width: float, height: float) -> "tuple[Figure, Sequence[Axes]]":
+    from matplotlib import pyplot
+
+    figure, grid = pyplot.subplots(
+        1, count, figsize=(width, height), squeeze=False, sharex=True, sharey=True
+    )
+    pyplot.close(figure)
+    return figure, list(grid[0])
+
+
+def _stacked(width: float, height: float) -> "tuple[Figure, tuple[Axes, Axes]]":
+    from matplotlib import pyplot
+
+    figure, (top, below) = pyplot.subplots(
+        2, 1, figsize=(width, height), sharex=True, height_ratios=[4, 1]
+    )
+    pyplot.close(figure)
+    return figure, (top, below)
+
+
+def _cycle() -> list[dict[str, Any]]:
+    from matplotlib import rcParams
+
+    return list(rcParams["axes.prop_cycle"])
+
+
+def _every(x: "np.ndarray[Any, Any]") -> int:
+    return max(1, len(x) // 10)
+
+
+def _point(axes: "Axes", row: Any, look: Mapping[str, Any]) -> None:
+    bars = _bars(row.accuracy, row.accuracy_low, row.accuracy_high)
+    axes.errorbar(
+        1000 * row.cost_usd, 100 * row.accuracy, yerr=100 * bars, linestyle="none", linewidth=0.9,
+        marker=look["marker"], color=look["color"], label=row.method,
+    )  # fmt: skip
+
+
+def _plain_log_ticks(axes: "Axes", costs: "pd.Series[float]") -> None:
+    """Label a log axis with plain numbers, as many as fit the decades that are covered."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+    decades = np.log10(costs.max() / costs.min())
+    steps = (1, 2, 5) if decades < 1.3 else (1, 3) if decades < 2.2 else (1,)
+    axes.xaxis.set_major_locator(LogLocator(subs=steps))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.xaxis.set_minor_locator(NullLocator())
+
+
+def _bars(value: float, low: float, high: float) -> "np.ndarray[Any, Any]":
+    """Return the arms of an error bar; rounding must not make one negative."""
+    return np.abs([[value - low], [high - value]])
+
+
+def _unique_handles(grid: "Sequence[Axes]") -> tuple[list[Any], list[str]]:
+    found: dict[str, Any] = {}
+    for axes in grid:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            found.setdefault(label, handle)
+    return list(found.values()), list(found)
+
+
+def _legend_right(axes: "Axes") -> None:
+    axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), borderaxespad=0)
+
+
+def _legend_above(axes: "Axes") -> None:
+    axes.legend(loc="lower left", bbox_to_anchor=(0, 1.0), borderaxespad=0.2)
+
+
+def _grid_labels(axes: "Axes", columns: list[str], rows: list[str]) -> None:
+    axes.set_xticks(range(len(columns)), columns, rotation=40, ha="right", rotation_mode="anchor")
+    axes.set_yticks(range(len(rows)), rows)
+    axes.grid(visible=False)
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+
+
+def _cell_texts(axes: "Axes", values: "np.ndarray[Any, Any]", form: str, threshold: float) -> None:
+    for (row, column), value in np.ndenumerate(values):
+        shade, text = "white" if value > threshold else "black", form.format(value)
+        if float(text):
+            axes.text(column, row, text, ha="center", va="center", color=shade)
+
+
+def _separate_groups(axes: "Axes", groups: Sequence[str]) -> None:
+    if len(set(groups)) == len(groups):
+        return
+    for row in range(1, len(groups)):
+        if groups[row] != groups[row - 1]:
+            axes.axhline(row - 0.5, color="#777777", linewidth=0.7, linestyle="-")

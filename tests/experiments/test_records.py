@@ -1,0 +1,103 @@
+"""One row a planned item, whatever happens to its call."""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import date
+
+import pytest
+
+from hieramas_lib.errors import BudgetExceeded, CallError
+from hieramas_lib.experiments.records import answer_all, evaluate
+from hieramas_lib.llms.chat import Completion
+from hieramas_lib.llms.pool import LLMPool, LLMSpec, Price
+from hieramas_lib.tasks.task import Grade, Task
+from hieramas_lib.teams.rollout import CallRecord, Rollout
+
+TASKS = tuple(Task(f"maths/{i}", "maths", "maths", "algebra", f"{i} + 1?", "2") for i in range(6))
+PRICE = Price(input=1.0, output=2.0, date=date(2026, 1, 1), source="made up")
+
+
+def pool(price: Price | None = PRICE, client: str = "simulated") -> LLMPool:
+    spec = LLMSpec(
+        name="a", client=client, model="a", family="f", profile="p", price=price,
+        usual_tokens=(50, 300),
+    )  # fmt: skip
+    return LLMPool(name="p", skip_profile="none", reference="a", llms=(spec,))
+
+
+class Scripted:
+    """Answers each task as its index says; counts how many are under way."""
+
+    name = "scripted"
+
+    def __init__(self, outcomes: dict[int, Exception] | None = None) -> None:
+        self.outcomes = outcomes or {}
+        self.under_way = self.most = self.begun = 0
+
+    async def fit(self, train: Sequence[Task], val: Sequence[Task]) -> None:
+        """Do nothing."""
+
+    async def answer(self, task: Task) -> Rollout:
+        index = int(task.id.split("/")[1])
+        self.begun += 1
+        self.under_way += 1
+        self.most = max(self.most, self.under_way)
+        await asyncio.sleep(0.001 * (6 - index))
+        self.under_way -= 1
+        if index in self.outcomes:
+            raise self.outcomes[index]
+        done = Completion("2", "stop", 100, 50, 0.0002, 0.5, False, "k")
+        call = CallRecord("Solver", "alone", "a", done)
+        grade = Grade("correct" if index % 2 else "wrong", "2")
+        return Rollout(task.id, "2", grade, (call,), pruned=("Critic",), latency_s=0.5)
+
+
+def test_rows_come_in_order_with_costs_and_utility() -> None:
+    frame = asyncio.run(evaluate(Scripted(), TASKS, pool=pool(), seed=4, split="val"))
+    assert frame["task_id"].tolist() == [task.id for task in TASKS]
+    assert frame["correct"].tolist() == [False, True] * 3
+    row = frame.iloc[1]
+    # The reference call: 400 prompt tokens at 1 and 300 at 2 dollars a million = 0.001.
+    assert row["cost_reference"] == pytest.approx(0.2)
+    assert row["utility"] == pytest.approx(1 - 0.01 * 0.2)
+    named = row[["method", "benchmark", "subject", "split", "seed", "pruned", "calls", "unpriced"]]
+    assert named.tolist() == ["scripted", "maths", "algebra", "val", 4, "Critic", 1, 0]
+    assert bool(row["simulated"])
+
+
+def test_failed_call_keeps_its_place_in_the_denominator() -> None:
+    method = Scripted({2: CallError("server", "502")})
+    frame = asyncio.run(evaluate(method, TASKS, pool=pool()))
+    assert len(frame) == 6
+    assert frame["status"].tolist()[2] == "error"
+    assert not frame["correct"].iloc[2]
+    assert frame["calls"].iloc[2] == 0
+
+
+def test_other_errors_stop_the_evaluation_and_name_the_task() -> None:
+    method = Scripted({0: BudgetExceeded("limit")})
+    with pytest.raises(BudgetExceeded) as caught:
+        asyncio.run(answer_all(method, TASKS, slots=2))
+    assert "scripted was answering task 'maths/0'" in caught.value.__notes__
+    assert method.begun < len(TASKS)
+    assert method.under_way == 0
+
+
+def test_slots_bound_what_is_under_way() -> None:
+    method = Scripted()
+    seen: list[int] = []
+    asyncio.run(answer_all(method, TASKS, slots=2, on_answer=lambda: seen.append(1)))
+    assert method.most == 2
+    assert len(seen) == 6
+
+
+def test_same_rows_at_one_and_many_slots() -> None:
+    one = asyncio.run(evaluate(Scripted(), TASKS, pool=pool(), slots=1))
+    many = asyncio.run(evaluate(Scripted(), TASKS, pool=pool(), slots=64))
+    assert one.equals(many)
+
+
+def test_unpriced_pool_has_no_utility_rather_than_a_wrong_one() -> None:
+    frame = asyncio.run(evaluate(Scripted(), TASKS, pool=pool(price=None, client="local")))
+    assert frame["utility"].isna().all()
+    assert not frame["simulated"].any()

@@ -1,0 +1,112 @@
+"""Tables: planned denominators, faults apart, pairing, and nothing mixed."""
+
+import pandas as pd
+import pytest
+
+from hieramas_lib.errors import ConfigError
+from hieramas_lib.experiments import tables as subject
+from hieramas_lib.experiments.statistics import wilson
+
+
+def records(
+    method: str, statuses: list[str], seed: int = 0, simulated: bool = True
+) -> pd.DataFrame:
+    n = len(statuses)
+    correct = [status == "correct" for status in statuses]
+    return pd.DataFrame(
+        {
+            "method": method,
+            "benchmark": "maths",
+            "task_id": [f"t{i}" for i in range(n)],
+            "seed": seed,
+            "simulated": simulated,
+            "status": statuses,
+            "correct": correct,
+            "utility": [c - 0.02 for c in correct],
+            "cost_usd": 0.002,
+            "cost_reference": 2.0,
+            "prompt_tokens": 100,
+            "completion_tokens": 20,
+            "calls": 3,
+            "unpriced": 0,
+        }
+    )
+
+
+STATUSES = ["correct"] * 6 + ["wrong", "unparsed", "empty", "error"]
+
+
+def test_every_planned_item_counts_and_faults_are_apart() -> None:
+    (row,) = subject.comparison_table(records("a", STATUSES)).to_dict("records")
+    assert (row["n"], row["seeds"], row["unparsed"], row["empty"], row["error"]) == (10, 1, 1, 1, 1)
+    assert row["accuracy"] == 0.6
+    assert (row["accuracy_low"], row["accuracy_high"]) == pytest.approx(
+        (wilson(6, 10).low, wilson(6, 10).high)
+    )
+    assert row["utility"] == pytest.approx(0.58)
+    assert (row["tokens"], row["calls"], row["cost_usd"]) == (120, 3, pytest.approx(0.002))
+
+
+def test_seeds_are_repeats_of_tasks_not_more_tasks() -> None:
+    frame = pd.concat([records("a", STATUSES, seed) for seed in range(5)])
+    (row,) = subject.comparison_table(frame).to_dict("records")
+    assert (row["n"], row["seeds"], row["unparsed"]) == (10, 5, 5)
+    assert row["accuracy_high"] - row["accuracy_low"] > 0.45
+    assert row["accuracy_seed_sd"] == pytest.approx(0)
+
+
+def test_methods_keep_their_order() -> None:
+    frame = pd.concat([records("z", STATUSES), records("a", STATUSES)])
+    assert subject.comparison_table(frame)["method"].tolist() == ["z", "a"]
+
+
+def test_simulated_and_real_answers_never_share_a_table() -> None:
+    frame = pd.concat([records("a", STATUSES), records("b", STATUSES, simulated=False)])
+    with pytest.raises(ConfigError, match="must not stand in one table"):
+        subject.comparison_table(frame)
+    with pytest.raises(ConfigError, match="must not stand in one table"):
+        subject.paired_table(frame, "a")
+
+
+def test_paired_table_pairs_on_tasks_and_adjusts() -> None:
+    worse = ["wrong"] * 5 + ["correct"] + STATUSES[6:]
+    frame = pd.concat([records("b", worse), records("c", STATUSES), records("a", STATUSES)])
+    table = subject.paired_table(frame.sample(frac=1, random_state=0), "a").set_index("method")
+    assert table.loc["b", "accuracy_gain"] == pytest.approx(0.5)
+    assert table.loc["b", "p_mcnemar"] == pytest.approx(2 / 32)
+    assert table.loc["b", "p_holm"] == pytest.approx(4 / 32)
+    assert table.loc["c", "accuracy_gain"] == 0
+    assert table.loc["c", "p_holm"] == 1
+    assert table.loc["b", "n"] == 10
+
+
+def test_method_with_one_seed_is_paired_with_every_seed_of_ours() -> None:
+    ours = [records("a", STATUSES, seed) for seed in (1, 2, 3)]
+    frame = pd.concat([*ours, records("b", ["wrong"] * 10, seed=0)])
+    (row,) = subject.paired_table(frame, "a").to_dict("records")
+    assert (row["n"], row["accuracy_gain"]) == (10, pytest.approx(0.6))
+    with pytest.raises(ConfigError, match="no records of method 'x'"):
+        subject.paired_table(frame, "x")
+
+
+def test_presentable_joins_intervals_and_says_at_least() -> None:
+    frame = subject.comparison_table(records("a", STATUSES)).assign(unpriced=2)
+    shown = subject.presentable(frame).iloc[0]
+    assert shown["Accuracy (%)"] == "60.0 [31.3, 83.2]"
+    assert shown["Cost / item"] == "at least $0.00200"
+    assert shown["SD over seeds (%)"] == "–"
+    assert shown["Tasks"] == "10"
+    assert shown["Unparsed, empty, error"] == "1, 1, 1"
+    assert "Empty" not in shown.index
+    assert "accuracy_low" not in shown.index
+
+
+def test_html_and_latex_escape_and_mark_simulated() -> None:
+    frame = pd.DataFrame({"method": ["A & <b> 50%"], "value": [0.5]})
+    page = subject.to_html(frame, "Values < 1.", simulated=True)
+    assert "A &amp; &lt;b&gt; 50%" in page
+    assert "<caption>Values &lt; 1. Simulated LLMs" in page
+    text = subject.to_latex(frame, "Values.", simulated=False)
+    assert r"A \& <b> 50\%" in text
+    assert "Simulated" not in text
+    assert r"\toprule" in text
