@@ -62,6 +62,7 @@ from hieramas_lib.teams.executor import Job, run_batch
 from hieramas_lib.teams.graph_pool import GraphPool
 from hieramas_lib.teams.topology import Topology
 
+# %%
 run = start_run(
     "06_stage2_classifier",
     {
