@@ -79,6 +79,7 @@ counts
 # single question is made up. It is there to check methods and to learn from, without a key.
 
 # %%
+from hieramas_lib.errors import ConfigError
 from hieramas_lib.llms.chat import ChatRequest
 from hieramas_lib.llms.connect import connect
 from hieramas_lib.llms.pool import load_pool
@@ -92,7 +93,10 @@ pool = load_pool(data_path("llm_pool.yaml")).simulated()
 llms = run.watch(
     connect(pool, world=World(tasks["knowledge"], load_settings("mmlu-like"), pool, 0))
 )
-task = next(t for t in tasks["knowledge"] if t.id == run.config.question)
+known = {task.id: task for task in tasks["knowledge"]}
+if run.config.question not in known:
+    raise ConfigError(f"question: no shipped question {run.config.question!r}")
+task = known[run.config.question]
 messages = alone_messages(task, load_roles("choice"), "step by step")
 completion = await llms.complete(ChatRequest(pool.reference, messages))
 verdict = grade(task, completion.text)

@@ -36,7 +36,8 @@ difficulty = "hard"  # simulated world, mmlu-like or hard
 seeds = [0, 1, 2, 3, 4]  # one new world and one training for each
 width = 2  # proposers of a supernode, W
 graphs = 100  # size K of the graph pool
-decision = "gemma-3-27b"  # LLM that gives the final answer
+decision = "gemma-3-27b"  # LLM that gives the final answer of a team
+strongest = "gpt-5-mini"  # LLM to compare with, alone
 passes = 4  # times each training question is used
 group = 4  # rollouts of a question in a batch
 credit = "multi_level"  # multi_level, final_only or node_only
@@ -58,6 +59,7 @@ from hieramas_lib.learning.stage1 import Stage1Settings
 from hieramas_lib.methods.fixed import PolicyTeam, decision_alone, random_policy
 from hieramas_lib.methods.hieramas import HieraMAS, HieraMASSettings
 from hieramas_lib.methods.single import cot
+from hieramas_lib.tasks.load import load_tasks
 
 run = start_run(
     "05_stage1_policy",
@@ -70,6 +72,7 @@ run = start_run(
         "width": width,
         "graphs": graphs,
         "decision": decision,
+        "strongest": strongest,
         "passes": passes,
         "group": group,
         "credit": credit,
@@ -145,6 +148,7 @@ async def train_and_test(seed: int) -> tuple[HieraMAS, pd.DataFrame]:
         decision=config.decision,
     )
     run.watch(world.llms)
+    strongest = world.llms.pool[config.strongest]
     settings = HieraMASSettings(
         stage1=Stage1Settings(
             passes=config.passes, group=config.group, credit=config.credit, alpha=config.alpha
@@ -160,7 +164,7 @@ async def train_and_test(seed: int) -> tuple[HieraMAS, pd.DataFrame]:
         PolicyTeam("Untrained prior", *common, start, features, sampled=False, seed=seed),
         PolicyTeam("Trained policy", *common, trained.policy, features, sampled=False, seed=seed),
         decision_alone(*common),
-        cot(world.llms.pool.reference, world.llms, world.space.roles, name="Strongest LLM alone"),
+        cot(strongest.name, world.llms, world.space.roles, name="Strongest LLM alone"),
     ]
     frames = [await evaluate(m, world.test, pool=world.llms.pool, seed=seed) for m in methods]
     return trained, pd.concat(frames, ignore_index=True)
@@ -172,11 +176,12 @@ async def train_and_test(seed: int) -> tuple[HieraMAS, pd.DataFrame]:
 # the graph is stage 2 (notebook 06).
 
 # %%
+test = load_tasks(config.benchmark, "test")
+planned = len(config.seeds) * 5 * len(test)  # five ways to answer every test question
 results = [await train_and_test(seed) for seed in tqdm(config.seeds, desc="seeds")]
 systems = [system for system, _ in results]
 records = pd.concat([frame for _, frame in results], ignore_index=True)
 run.save_records(records)
-planned = len(records)
 records.groupby(["method"], sort=False)[
     ["correct", "cost_reference", "kept_roles", "utility"]
 ].mean()
@@ -225,15 +230,7 @@ save_figure(
 
 # %%
 space = systems[0].space
-test_tasks = open_benchmark(
-    config.benchmark,
-    difficulty=config.difficulty,
-    seed=config.seeds[0],
-    graphs=1,
-    width=config.width,
-    decision=config.decision,
-).test
-chosen = np.concatenate([system.actions(test_tasks).numpy() for system in systems])
+chosen = np.concatenate([system.actions(test).numpy() for system in systems])
 columns = [*space.actions.llms, "SKIP"]
 shares = pd.DataFrame(
     [[np.mean(chosen[:, r, -1] == a) for a in range(len(columns))] for r in range(chosen.shape[1])],

@@ -20,9 +20,9 @@
 # did better, and trains a *graph classifier* that scores whole graphs. Is the graph it picks better
 # than a random one, and better than simply always using the one graph that did best in training?
 #
-# *Regret* is what choosing costs: the utility of the best graph for a question minus the utility of
-# the chosen one. It can be measured here because the pool is simulated, so every graph can be run
-# on every test question. With real models nobody could afford that.
+# *Regret* is what not knowing costs: the utility of the best single graph, found by looking into the
+# answers, minus the utility of the chosen ones. It can be measured here because the pool is
+# simulated, so every graph can be run on every test question. With real models that is a fortune.
 #
 # Reads: a shipped benchmark and the simulated pool. Writes: one run folder with two figures and two
 # tables. About a minute. Offline and free; the LLMs are **simulated**.
@@ -47,6 +47,7 @@ import pandas as pd
 import torch
 from tqdm.auto import tqdm
 
+from hieramas_lib.errors import ConfigError
 from hieramas_lib.experiments.benchmark import Benchmark, open_benchmark
 from hieramas_lib.experiments.figures import save_figure
 from hieramas_lib.experiments.graph_drawing import draw_topology
@@ -55,11 +56,14 @@ from hieramas_lib.experiments.runs import start_run
 from hieramas_lib.experiments.statistics import mean_over_tasks, paired_difference
 from hieramas_lib.learning.classifier import GraphClassifier
 from hieramas_lib.learning.labels import GraphLabels, pairwise_loss
+from hieramas_lib.learning.policy import ActionSpace, constant_policy
 from hieramas_lib.learning.rewards import utility
 from hieramas_lib.learning.stage2 import Stage2Settings
 from hieramas_lib.methods.hieramas import HieraMAS, HieraMASSettings
+from hieramas_lib.tasks.load import load_tasks
 from hieramas_lib.teams.executor import Job, run_batch
 from hieramas_lib.teams.graph_pool import GraphPool
+from hieramas_lib.teams.roles import RoleSet
 from hieramas_lib.teams.topology import Topology
 
 # %%
@@ -81,6 +85,8 @@ run = start_run(
     },
 )
 config = run.config
+if config.filling not in ("all_roles", "trained"):
+    raise ConfigError(f"filling: {config.filling!r} is neither 'all_roles' nor 'trained'")
 simulated = config.pool == "simulated"
 setting = f"{config.difficulty} simulated world" if simulated else f"pool {config.pool}"
 print(run)
@@ -101,7 +107,7 @@ print(run)
 
 # %%
 toy = GraphPool(3, (Topology(3, ((0, 1), (1, 2))), Topology(3, ((1, 0), (2, 1)))))
-layer = GraphClassifier(dim=2, graphs=toy, hidden=1).convolutions[0]
+layer = GraphClassifier(dim=2, graphs=toy, seed=0, hidden=1).convolutions[0]
 for parameter in layer.parameters():
     torch.nn.init.constant_(parameter, 1.0 if parameter.ndim == 2 else 0.0)
 numbers = torch.tensor([[1.0], [10.0], [100.0]]).expand(2, 3, 1)
@@ -118,7 +124,9 @@ print(layer(numbers, incoming).squeeze(-1).tolist())
 # %%
 scores = torch.tensor([[0.0, 1.0]])
 for worth in ([0.7, 0.7], [0.9, 0.0], [0.0, 0.9]):
-    print(worth, round(pairwise_loss(scores, torch.tensor([worth])).item(), 3))
+    utilities = torch.tensor([worth])
+    labels = GraphLabels(torch.tensor([[0, 1]]), utilities, utilities > 0.5)
+    print(worth, round(pairwise_loss(scores, labels).item(), 3))
 
 # %% [markdown]
 # ## Label, train, and try every graph
@@ -129,25 +137,25 @@ for worth in ([0.7, 0.7], [0.9, 0.0], [0.0, 0.9]):
 
 
 # %%
-def frozen_system(world: Benchmark, seed: int) -> HieraMAS:
-    """Return a system whose policy is not trained in this notebook."""
+async def frozen_system(world: Benchmark, seed: int) -> HieraMAS:
+    """Return a system with the policy that this notebook works with."""
     settings = HieraMASSettings(
         stage2=Stage2Settings(graphs_per_task=config.graphs_per_task, rule=config.rule)
     )
     system = HieraMAS(world.space, world.llms, world.encoder, settings, seed)
-    if config.filling == "all_roles":
-        fill_every_role(system)
+    if config.filling == "trained":
+        await system.fit_policy(world.train)
+    else:
+        system.start(world.train, constant_policy(*everybody(world)))
     return system
 
 
-def fill_every_role(system: HieraMAS) -> None:
-    """Put one proposer and the synthesizer of every role on the decision's LLM, no more."""
-    llm = system.space.actions.llms.index(config.decision)
-    with torch.no_grad():
-        bias = system.policy.head.bias
-        bias[0, llm] = bias[-1, llm] = 100.0
-        bias[1:-1, system.space.actions.skip] = 100.0
-        system.policy.head.role_skip.fill_(-100.0)
+def everybody(world: Benchmark) -> tuple[ActionSpace, RoleSet, torch.Tensor]:
+    """Return the actions that give every role one proposer and a synthesizer, the decision's LLM."""
+    space, roles = world.space.actions, world.space.roles
+    actions = torch.full((len(roles.roles), space.positions), space.skip)
+    actions[:, 0] = actions[:, -1] = space.llms.index(config.decision)
+    return space, roles, actions
 
 
 # %% [markdown]
@@ -170,11 +178,7 @@ async def open_and_train(seed: int) -> tuple[Benchmark, HieraMAS, GraphLabels]:
         reads=config.reads,
     )
     run.watch(world.llms)
-    system = frozen_system(world, seed)
-    if config.filling == "trained":
-        await system.fit_policy(world.train)
-    else:
-        system.start(world.train)
+    system = await frozen_system(world, seed)
     labels = await system.fit_graphs(world.train)
     return world, system, labels
 
@@ -193,8 +197,8 @@ async def every_graph(system: HieraMAS, world: Benchmark) -> np.ndarray:
 
 
 # %%
-async def choices(seed: int) -> tuple[HieraMAS, pd.DataFrame]:
-    """Return the trained system and the utility of every selector on every test task."""
+async def choices(seed: int) -> tuple[GraphLabels, HieraMAS, pd.DataFrame]:
+    """Return the labels, the trained system and the utility of every selector on every test task."""
     world, system, labels = await open_and_train(seed)
     every = await every_graph(system, world)
     fixed = labels.best_on_average(config.graphs)
@@ -211,15 +215,16 @@ async def choices(seed: int) -> tuple[HieraMAS, pd.DataFrame]:
             "picked": picked,
         }
     )
-    return system, frame
+    return labels, system, frame
 
 
 # %%
+planned = len(config.seeds) * len(load_tasks(config.benchmark, "test"))
 results = [await choices(seed) for seed in tqdm(config.seeds, desc="seeds")]
-systems = [system for system, _ in results]
-outcomes = pd.concat([frame for _, frame in results], ignore_index=True)
+systems = [system for _, system, _ in results]
+told_apart = np.mean([labels.informative.float().mean() for labels, _, _ in results])
+outcomes = pd.concat([frame for _, _, frame in results], ignore_index=True)
 selectors = [name for name in outcomes.columns if name not in ("task_id", "seed", "picked")]
-planned = len(outcomes)
 run.save_records(outcomes)
 outcomes[selectors].mean().round(4)
 
@@ -309,6 +314,8 @@ room = outcomes["best graph for each question"].mean() - outcomes["random graph"
 conclusions = [
     compare("random graph"),
     compare("best graph in training"),
+    f"{told_apart:.0%} of the training questions tell the graphs that were run on them apart; the rest "
+    "carry no label.",
     f"Between a random graph and the best graph for each question lie {room:.3f} of utility "
     "(luck included).",
 ]

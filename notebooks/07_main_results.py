@@ -63,6 +63,7 @@ from hieramas_lib.methods.fixed import PolicyTeam, decision_alone, random_policy
 from hieramas_lib.methods.hieramas import HieraMAS, HieraMASSettings
 from hieramas_lib.methods.single import base, cot, self_consistency
 from hieramas_lib.paths import data_path
+from hieramas_lib.tasks.load import load_tasks
 
 run = start_run(
     "07_main_results",
@@ -147,6 +148,7 @@ async def results(name: str, seed: int) -> pd.DataFrame:
         decision=config.decision,
     )
     run.watch(world.llms)
+    world.llms.pool[config.strongest]  # an unknown name stops here, before any call
     settings = HieraMASSettings(
         stage1=Stage1Settings(passes=config.passes),
         stage2=Stage2Settings(graphs_per_task=config.graphs_per_task),
@@ -162,11 +164,14 @@ async def results(name: str, seed: int) -> pd.DataFrame:
 
 
 # %%
+planned = sum(
+    len(config.seeds) * 8 * len(load_tasks(name, "test")[: config.tests or None])
+    for name in config.benchmarks
+)  # eight methods answer every test question
 plan = [(name, seed) for name in config.benchmarks for seed in config.seeds]
 frames = [await results(name, seed) for name, seed in tqdm(plan, desc="benchmarks x seeds")]
 records = pd.concat(frames, ignore_index=True)
 run.save_records(records)
-planned = len(records)
 print(f"{planned:,} answers")
 
 # %% [markdown]

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from hieramas_lib.learning.features import Features
+from hieramas_lib.learning.initialisation import initialise
 from hieramas_lib.teams.graph_pool import GraphPool
 
 
@@ -17,7 +18,7 @@ class GraphClassifier(nn.Module):
 
     adjacency: Tensor
 
-    def __init__(self, dim: int, graphs: GraphPool, hidden: int = 32) -> None:
+    def __init__(self, dim: int, graphs: GraphPool, *, seed: int, hidden: int = 32) -> None:
         """Make a classifier over ``graphs`` for text vectors of size ``dim``."""
         from torch_geometric.nn.dense import DenseGraphConv  # seconds to import
 
@@ -31,6 +32,7 @@ class GraphClassifier(nn.Module):
             [DenseGraphConv(hidden, hidden, aggr="add") for _ in range(2)]
         )
         self.score = nn.Sequential(nn.Linear(hidden, hidden), nn.ReLU(), nn.Linear(hidden, 1))
+        initialise(self, seed)
 
     def forward(self, features: Features, kept: Tensor, graphs: Tensor) -> Tensor:
         """Return scores (logits) ``[tasks, graphs]`` of the pool's ``graphs`` for each task.
@@ -43,15 +45,15 @@ class GraphClassifier(nn.Module):
         tasks, roles = features.match.shape
         per_node = torch.cat(
             [
-                self.role(features.role).expand(tasks, roles, -1),
-                self.query(features.query)[:, None].expand(tasks, roles, -1),
+                self.role(features.role).relu().expand(tasks, roles, -1),
+                self.query(features.query).relu()[:, None].expand(tasks, roles, -1),
                 features.match[..., None],
                 kept.float()[..., None],
             ],
             dim=-1,
         )
         count = graphs.shape[1]
-        state = self.node(per_node.relu()).repeat_interleave(count, dim=0)
+        state = self.node(per_node).repeat_interleave(count, dim=0)
         # A pruned role passes nothing on: its outgoing and incoming edges are removed.
         present = kept.float().repeat_interleave(count, dim=0)
         edges = self.adjacency[graphs.flatten()] * present[:, :, None] * present[:, None, :]

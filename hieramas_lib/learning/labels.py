@@ -25,7 +25,8 @@ class GraphLabels:
 
     Attributes:
         graphs: Indices into the graph pool, ``[tasks, graphs a task]``.
-        utility: Utility of the team on that graph, same shape.
+        utility: Utility of the team on that graph, same shape; NaN where there was no verdict
+            (call failed, grader trouble), as an error of ours says nothing about a graph.
         correct: Whether its answer was right, same shape.
     """
 
@@ -35,15 +36,18 @@ class GraphLabels:
 
     @property
     def informative(self) -> Tensor:
-        """Which questions tell graphs apart at all, ``[tasks]``: not all utilities are equal."""
-        return self.utility.amax(dim=1) > self.utility.amin(dim=1)
+        """Which questions tell graphs apart at all, ``[tasks]``: utilities are not all equal."""
+        high = self.utility.nan_to_num(nan=-torch.inf).amax(dim=1)
+        low = self.utility.nan_to_num(nan=torch.inf).amin(dim=1)
+        return high > low
 
     def best_on_average(self, graphs: int) -> int:
         """Return the graph with the highest mean utility among ``graphs``, if run twice or more.
 
         The selector to beat: one graph for all questions, chosen from the same labels.
         """
-        flat, utility = self.graphs.flatten(), self.utility.flatten()
+        known = ~self.utility.isnan()
+        flat, utility = self.graphs[known], self.utility[known]
         runs = torch.bincount(flat, minlength=graphs)
         mean = torch.bincount(flat, weights=utility, minlength=graphs) / runs.clamp(min=1)
         enough = runs >= min(2, int(runs.max()))
@@ -80,7 +84,10 @@ async def label_graphs(
         for graph in graphs[i]
     ]
     rollouts = await run_batch(jobs, llms)
-    worth = [utility(r, llms.pool.reference_cost) for r in rollouts]
+    worth = [
+        float("nan") if r.grade.status == "error" else utility(r, llms.pool.reference_cost)
+        for r in rollouts
+    ]
     right = [r.grade.correct for r in rollouts]
     return GraphLabels(
         graphs=torch.from_numpy(graphs),
@@ -91,35 +98,36 @@ async def label_graphs(
 
 def label_loss(scores: Tensor, labels: GraphLabels, rule: LabelRule) -> Tensor:
     """Return the loss of ``scores``, shaped like ``labels.graphs``, under a label rule."""
-    if rule == "pairwise":
-        return pairwise_loss(scores, labels.utility)
-    return top2_loss(scores, labels.utility, labels.correct)
+    losses = {"pairwise": pairwise_loss, "top2": top2_loss}
+    return losses[rule](scores, labels)
 
 
-def pairwise_loss(scores: Tensor, utility: Tensor) -> Tensor:
+def pairwise_loss(scores: Tensor, labels: GraphLabels) -> Tensor:
     """Return the logistic loss over pairs of graphs of one question, weighted by the gap.
 
     sum over pairs with U_g > U_h of (U_g - U_h) · log(1 + exp(s_h - s_g)) / sum of the gaps.
     Ties weigh nothing, and a pair that differs in cost alone weighs as little as it matters.
     """
-    gap = (utility[:, :, None] - utility[:, None, :]).clamp(min=0)
+    gap = labels.utility[:, :, None] - labels.utility[:, None, :]
+    gap = gap.nan_to_num(nan=0.0).clamp(min=0)
     margin = scores[:, :, None] - scores[:, None, :]
     return (gap * torch.nn.functional.softplus(-margin)).sum() / gap.sum().clamp(min=1e-9)
 
 
-def top2_loss(scores: Tensor, utility: Tensor, correct: Tensor) -> Tensor:
+def top2_loss(scores: Tensor, labels: GraphLabels) -> Tensor:
     """Return the paper's loss: the two best graphs of a question, if right, are positive.
 
     Binary cross-entropy with positives weighted by #negative / #positive; questions whose
     graphs all do the same are left out, as their order says nothing.
     """
-    told_apart = utility.amax(dim=1) > utility.amin(dim=1)
-    best = torch.zeros_like(scores).scatter(1, utility.topk(min(2, scores.shape[1])).indices, 1.0)
-    target = (best * correct)[told_apart]
+    ranked = labels.utility.nan_to_num(nan=-torch.inf)
+    best = torch.zeros_like(scores).scatter(1, ranked.topk(min(2, scores.shape[1])).indices, 1.0)
+    used = labels.informative[:, None] & ~labels.utility.isnan()
+    target = (best * labels.correct)[used]
     positives = target.sum()
     if positives == 0:
         return scores.sum() * 0
     weight = (target.numel() - positives) / positives
     return torch.nn.functional.binary_cross_entropy_with_logits(
-        scores[told_apart], target, pos_weight=weight
+        scores[used], target, pos_weight=weight
     )

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from hieramas_lib.learning.features import Features
+from hieramas_lib.learning.initialisation import initialise
 from hieramas_lib.teams.roles import RoleSet
 from hieramas_lib.teams.supernode import SKIP, Supernode
 
@@ -99,7 +100,9 @@ class PaperHead(nn.Module):
 
     profiles: Tensor
 
-    def __init__(self, space: ActionSpace, profiles: Tensor, hidden: int = 256) -> None:
+    def __init__(
+        self, space: ActionSpace, profiles: Tensor, *, seed: int, hidden: int = 256
+    ) -> None:
         """Make a head for LLM (and SKIP) ``profiles``, shape ``[actions, dim]``."""
         super().__init__()
         dim = profiles.shape[1]
@@ -108,8 +111,9 @@ class PaperHead(nn.Module):
         self.context = nn.Linear(128 + 2 * dim, hidden)
         self.action = nn.Linear(dim, hidden)
         last = nn.Linear(hidden, 1, bias=False)  # a bias would cancel in the softmax
-        nn.init.zeros_(last.weight)
         self.score = nn.Sequential(nn.Linear(2 * hidden, hidden), nn.ReLU(), last)
+        initialise(self, seed)
+        nn.init.zeros_(last.weight)
 
     def forward(self, features: Features) -> Tensor:
         """Return logits ``[tasks, roles, positions, actions]``."""
@@ -156,16 +160,33 @@ class PolicyLearner(nn.Module):
         self.register_buffer("prior_base", experts[:, None, None] * base)
         self.register_buffer("prior_slope", experts[:, None, None] * slope)
 
-    @classmethod
-    def untrained(cls, space: ActionSpace, prior: PolicyPrior, roles: RoleSet) -> "PolicyLearner":
-        """Return a policy that is its prior."""
-        return cls(space, MatchHead(space, len(roles.roles)), prior, roles)
-
     def forward(self, features: Features) -> Tensor:
         """Return logits ``[tasks, roles, positions, actions]``."""
         prior = self.prior_base + features.match[:, :, None, None] * self.prior_slope
         logits: Tensor = self.head(features)
         return logits + prior
+
+
+def match_policy(space: ActionSpace, prior: PolicyPrior, roles: RoleSet) -> PolicyLearner:
+    """Return an untrained policy with the head for few questions; it is its prior."""
+    return PolicyLearner(space, MatchHead(space, len(roles.roles)), prior, roles)
+
+
+def constant_policy(space: ActionSpace, roles: RoleSet, actions: Tensor) -> PolicyLearner:
+    """Return a policy that fills the team with ``actions``, ``[roles, positions]``, always."""
+    return PolicyLearner(space, _ConstantHead(space, actions), NO_PRIOR, roles)
+
+
+class _ConstantHead(nn.Module):
+    logits: Tensor
+
+    def __init__(self, space: ActionSpace, actions: Tensor) -> None:
+        super().__init__()
+        chosen = nn.functional.one_hot(actions, space.actions).bool()
+        self.register_buffer("logits", torch.where(chosen, 0.0, -torch.inf))
+
+    def forward(self, features: Features) -> Tensor:
+        return self.logits.expand(len(features.query), *self.logits.shape)
 
 
 def sample(logits: Tensor, generator: torch.Generator) -> Tensor:

@@ -2,20 +2,19 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import chain
+from typing import get_args
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from hieramas_lib.errors import ConfigError
 from hieramas_lib.learning.credit import CreditMode, advantages
 from hieramas_lib.learning.features import Features, Featurizer
-from hieramas_lib.learning.policy import (
-    PolicyLearner,
-    role_entropy,
-    role_log_prob,
-    sample,
-)
-from hieramas_lib.learning.rewards import PRICE_OF_A_CALL, mean_utility
+from hieramas_lib.learning.policy import PolicyLearner, role_entropy, role_log_prob, sample
+from hieramas_lib.learning.policy_loss import call_prices, policy_loss
+from hieramas_lib.learning.rewards import mean_utility
 from hieramas_lib.learning.space import TeamSpace
 from hieramas_lib.llms.pool import LLMPool
 from hieramas_lib.llms.service import LLMService
@@ -39,6 +38,9 @@ class Stage1Settings:
             geometric in between.
         credit, alpha: See :func:`hieramas_lib.learning.credit.advantages`.
         max_grad_norm: Gradient clipping.
+
+    Raises:
+        ConfigError: a value is out of range; names the field.
     """
 
     passes: int = 4
@@ -51,6 +53,18 @@ class Stage1Settings:
     credit: CreditMode = "multi_level"
     alpha: float = 0.5
     max_grad_norm: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name, least in (("passes", 1), ("batch", 1), ("group", 2), ("steps", 1)):
+            if getattr(self, name) < least:
+                raise ConfigError(f"{name}: at least {least}, got {getattr(self, name)}")
+        if self.credit not in get_args(CreditMode):
+            modes = ", ".join(get_args(CreditMode))
+            raise ConfigError(f"credit: {self.credit!r} is not one of {modes}")
+        if not 0 <= self.alpha <= 1:
+            raise ConfigError(f"alpha: between 0 and 1, got {self.alpha}")
+        if min(self.entropy) <= 0:
+            raise ConfigError(f"entropy: both weights must be above 0, got {self.entropy}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +86,14 @@ class TrainingStep:
     kept_roles: float
 
 
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """One rollout to be drawn: the task, and the index that tells its repetitions apart."""
+
+    task: Task
+    sample: int
+
+
 async def train_policy(
     policy: PolicyLearner,
     space: TeamSpace,
@@ -90,16 +112,15 @@ async def train_policy(
     rng = np.random.default_rng(seed)
     generator = torch.Generator().manual_seed(seed)
     optimizer = torch.optim.Adam(policy.parameters(), lr=settings.learning_rate)
+    prices = call_prices(llms.pool, space.actions.llms)
     batches = _batches(train, settings, rng)
-    prices = call_prices(llms.pool)
     history: list[TrainingStep] = []
-    for index, tasks in enumerate(batches):
-        features = featurizer([task for task in tasks for _ in range(settings.group)])
+    for index, batch in enumerate(batches):
+        features = featurizer([attempt.task for attempt in batch])
         with torch.no_grad():
             logits = policy(features)
         actions = sample(logits, generator)
-        first_visit = index * settings.batch // len(train) * settings.group
-        rollouts = await _rollouts(space, tasks, actions, llms, rng, settings.group, first_visit)
+        rollouts = await _rollouts(space, batch, actions, llms, rng)
         credit = advantages(rollouts, settings.group, space.roles, settings.credit, settings.alpha)
         weight = _anneal(settings.entropy, index / max(len(batches) - 1, 1))
         _update(policy, optimizer, features, actions, credit, prices, weight, settings)
@@ -108,50 +129,31 @@ async def train_policy(
     return history
 
 
-def call_prices(pool: LLMPool) -> Tensor:
-    """Return the price of one usual call in reference calls, ``[actions]``, 0 for SKIP.
-
-    An LLM without a known price is taken to cost as much as the dearest known one: it must
-    not look free to the learner.
-    """
-    costs = [spec.cost(400, spec.usual_tokens[1]) for spec in pool.llms]
-    dearest = max(cost for cost in costs if cost is not None)
-    known = [dearest if cost is None else cost for cost in costs]
-    return torch.tensor([*known, 0.0]) / pool.reference_cost
-
-
-def expected_cost(logits: Tensor, prices: Tensor, skip: int) -> Tensor:
-    """Return the expected price of a team in reference calls, ``[tasks]``, differentiable.
-
-    A role's proposers are paid for only if its synthesizer is not SKIP.
-    """
-    probs = logits.softmax(-1)
-    paid = probs @ prices
-    kept = 1 - probs[..., -1, skip]
-    return (paid[..., -1] + kept * paid[..., :-1].sum(-1)).sum(-1)
-
-
 def _batches(
     train: Sequence[Task], settings: Stage1Settings, rng: np.random.Generator
-) -> list[list[Task]]:
-    order = [train[i] for _ in range(settings.passes) for i in rng.permutation(len(train))]
-    return [order[i : i + settings.batch] for i in range(0, len(order), settings.batch)]
+) -> list[list[_Attempt]]:
+    """Shuffle the questions anew for each pass; a question's rollouts stand together."""
+    visits = [
+        [_Attempt(train[i], turn * settings.group + g) for g in range(settings.group)]
+        for turn in range(settings.passes)
+        for i in rng.permutation(len(train))
+    ]
+    starts = range(0, len(visits), settings.batch)
+    return [list(chain(*visits[start : start + settings.batch])) for start in starts]
 
 
 async def _rollouts(
     space: TeamSpace,
-    tasks: Sequence[Task],
+    batch: Sequence[_Attempt],
     actions: Tensor,
     llms: LLMService,
     rng: np.random.Generator,
-    group: int,
-    first_sample: int,
 ) -> list[Rollout]:
-    """Run ``group`` consecutive rollouts a task, each on a graph of its own."""
-    graphs = rng.integers(len(space.graphs), size=len(actions))
+    """Run one batch, each rollout on a graph of its own."""
+    graphs = rng.integers(len(space.graphs), size=len(batch))
     jobs = [
-        Job(space.team(team, graph), tasks[i // group], sample=first_sample + i % group)
-        for i, (team, graph) in enumerate(zip(actions, graphs, strict=True))
+        Job(space.team(team, graph), attempt.task, attempt.sample)
+        for team, graph, attempt in zip(actions, graphs, batch, strict=True)
     ]
     return await run_batch(jobs, llms, grade_nodes=True)
 
@@ -167,17 +169,19 @@ def _update(
     settings: Stage1Settings,
 ) -> None:
     """Take a few gradient steps on one batch, weighted by pi_new / pi_old."""
-    skip = policy.space.skip
     advantage = torch.from_numpy(credit).float()
     with torch.no_grad():
-        old = role_log_prob(policy(features), actions, skip)
+        old = role_log_prob(policy(features), actions, policy.space.skip)
     for _ in range(settings.steps):
-        logits = policy(features)
-        ratio = (role_log_prob(logits, actions, skip) - old).exp().clamp(max=settings.max_ratio)
-        gain = (ratio * advantage).sum(-1)
-        cost = PRICE_OF_A_CALL * expected_cost(logits, prices, skip)
-        entropy = role_entropy(logits, skip).sum(-1)
-        loss = (cost - gain - entropy_weight * entropy).mean()
+        loss = policy_loss(
+            policy(features),
+            actions,
+            old,
+            advantage,
+            prices,
+            entropy_weight=entropy_weight,
+            max_ratio=settings.max_ratio,
+        )
         optimizer.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(policy.parameters(), settings.max_grad_norm)

@@ -2,10 +2,12 @@
 
 import copy
 from dataclasses import dataclass
+from typing import get_args
 
 import torch
 from torch import Tensor
 
+from hieramas_lib.errors import ConfigError
 from hieramas_lib.learning.classifier import GraphClassifier
 from hieramas_lib.learning.features import Features
 from hieramas_lib.learning.labels import GraphLabels, LabelRule, label_loss
@@ -20,7 +22,10 @@ class Stage2Settings:
         rule: ``pairwise``, or ``top2`` as in the paper.
         epochs: At most so many passes over the labels.
         learning_rate, weight_decay: Of Adam.
-        held_out: Share of the questions kept to stop early.
+        held_out: Share of the questions kept to stop early; at least one question.
+
+    Raises:
+        ConfigError: a value is out of range; names the field.
     """
 
     graphs_per_task: int = 5
@@ -29,6 +34,16 @@ class Stage2Settings:
     learning_rate: float = 3e-3
     weight_decay: float = 3e-3
     held_out: float = 0.2
+
+    def __post_init__(self) -> None:
+        for name, least in (("graphs_per_task", 2), ("epochs", 1)):
+            if getattr(self, name) < least:
+                raise ConfigError(f"{name}: at least {least}, got {getattr(self, name)}")
+        if self.rule not in get_args(LabelRule):
+            rules = ", ".join(get_args(LabelRule))
+            raise ConfigError(f"rule: {self.rule!r} is not one of {rules}")
+        if not 0 < self.held_out < 1:
+            raise ConfigError(f"held_out: between 0 and 1, got {self.held_out}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,19 +65,26 @@ def train_classifier(
     """Train ``classifier`` in place and return the history.
 
     The weights with the best held-out utility are kept: for each held-out question, the
-    utility of the labelled graph that scores highest. The starting weights are a candidate
-    too, so that labels without information teach nothing.
+    utility of the labelled graph that scores highest. Among equally good epochs the last is
+    kept, but the starting weights if none is better, so that labels without information teach
+    nothing.
+
+    Raises:
+        ConfigError: there are fewer than two questions.
     """
+    if len(labels.graphs) < 2:
+        raise ConfigError("train: stage 2 needs at least two questions, one of them held out")
     generator = torch.Generator().manual_seed(seed)
     order = torch.randperm(len(labels.graphs), generator=generator)
-    split = round(len(order) * settings.held_out)
+    split = min(max(1, round(len(order) * settings.held_out)), len(order) - 1)
     held_out, train = order[:split], order[split:]
     optimizer = torch.optim.Adam(
         classifier.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay
     )
     train_set = _Rows(features, kept, labels, train)
     held_out_set = _Rows(features, kept, labels, held_out)
-    best, best_state = held_out_set.chosen_utility(classifier), _state(classifier)
+    start, best_state = held_out_set.chosen_utility(classifier), _state(classifier)
+    best = start
     history = []
     for _ in range(settings.epochs):
         loss = label_loss(train_set.scores(classifier), train_set.labels, settings.rule)
@@ -71,7 +93,7 @@ def train_classifier(
         optimizer.step()
         utility = held_out_set.chosen_utility(classifier)
         history.append(ClassifierEpoch(loss.item(), utility))
-        if utility > best:
+        if utility > start and utility >= best:
             best, best_state = utility, _state(classifier)
     classifier.load_state_dict(best_state)
     return history
@@ -90,9 +112,12 @@ class _Rows:
         return scores
 
     def chosen_utility(self, classifier: GraphClassifier) -> float:
+        """Mean utility of the best-scored graph among those with a verdict, 0 if there are none."""
+        unknown = self.labels.utility.isnan()
         with torch.no_grad():
-            choice = self.scores(classifier).argmax(dim=1, keepdim=True)
-        return float(self.labels.utility.gather(1, choice).mean())
+            scores = self.scores(classifier).masked_fill(unknown, -torch.inf)
+        chosen = self.labels.utility.gather(1, scores.argmax(dim=1, keepdim=True))
+        return float(chosen[~unknown.all(dim=1)].mean().nan_to_num(nan=0.0))
 
 
 def _state(classifier: GraphClassifier) -> dict[str, Tensor]:

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from hieramas_lib.learning.features import Featurizer
-from hieramas_lib.learning.policy import NO_PRIOR, PolicyLearner, greedy, sample
+from hieramas_lib.learning.policy import NO_PRIOR, PolicyLearner, greedy, match_policy, sample
 from hieramas_lib.learning.space import TeamSpace
 from hieramas_lib.llms.chat import LLMClient
 from hieramas_lib.tasks.task import Task
@@ -89,5 +89,5 @@ def random_policy(
     space: TeamSpace, llms: LLMClient, featurizer: Featurizer, seed: int
 ) -> PolicyTeam:
     """Return the policy that puts any LLM or SKIP in any position with equal probability."""
-    uniform = PolicyLearner.untrained(space.actions, NO_PRIOR, space.roles)
+    uniform = match_policy(space.actions, NO_PRIOR, space.roles)
     return PolicyTeam("Random policy", space, llms, uniform, featurizer, sampled=True, seed=seed)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor
@@ -11,24 +12,42 @@ from hieramas_lib.learning.classifier import GraphClassifier
 from hieramas_lib.learning.encoder import Encoder
 from hieramas_lib.learning.features import Featurizer
 from hieramas_lib.learning.labels import GraphLabels, label_graphs
-from hieramas_lib.learning.policy import PolicyLearner, PolicyPrior, greedy
+from hieramas_lib.learning.policy import (
+    PaperHead,
+    PolicyLearner,
+    PolicyPrior,
+    greedy,
+    match_policy,
+)
 from hieramas_lib.learning.space import TeamSpace
 from hieramas_lib.learning.stage1 import Stage1Settings, TrainingStep, train_policy
-from hieramas_lib.learning.stage2 import ClassifierEpoch, Stage2Settings, train_classifier
+from hieramas_lib.learning.stage2 import Stage2Settings, train_classifier
 from hieramas_lib.llms.service import LLMService
 from hieramas_lib.tasks.task import Task
 from hieramas_lib.teams.executor import run_team
 from hieramas_lib.teams.rollout import Rollout
 from hieramas_lib.teams.team import Team
 
+Form = Literal["match", "paper"]
+"""Network of the policy: few weights on one number, or the paper's MLP on text vectors."""
+
 
 @dataclass(frozen=True, slots=True)
 class HieraMASSettings:
-    """Everything that is learned, and how."""
+    """Everything that is learned, and how.
 
+    Raises:
+        ConfigError: ``form`` is unknown.
+    """
+
+    form: Form = "match"
     prior: PolicyPrior = field(default_factory=PolicyPrior)
     stage1: Stage1Settings = field(default_factory=Stage1Settings)
     stage2: Stage2Settings = field(default_factory=Stage2Settings)
+
+    def __post_init__(self) -> None:
+        if self.form not in get_args(Form):
+            raise ConfigError(f"form: {self.form!r} is not one of {', '.join(get_args(Form))}")
 
 
 class HieraMAS:
@@ -51,15 +70,16 @@ class HieraMAS:
         """Set up an untrained system; :meth:`fit` trains it, :meth:`start` leaves it untrained."""
         self.space, self.settings = space, settings
         self._llms, self._encoder, self._seed = llms, encoder, seed
+        self.policy = self._untrained_policy()
         self.history: list[TrainingStep] = []
-        self.classifier_history: list[ClassifierEpoch] = []
         self._featurizer: Featurizer | None = None
-        self.policy = PolicyLearner.untrained(space.actions, settings.prior, space.roles)
         self._classifier: GraphClassifier | None = None
 
-    def start(self, train: Sequence[Task]) -> None:
-        """Fix the feature scale on ``train`` without learning: the untrained prior."""
+    def start(self, train: Sequence[Task], policy: PolicyLearner | None = None) -> None:
+        """Fix the feature scale on ``train`` and take ``policy``, by default the untrained one."""
         self._featurizer = Featurizer(self._encoder, self.space.roles, train)
+        self.policy = policy or self._untrained_policy()
+        self.history, self._classifier = [], None
 
     async def fit(
         self,
@@ -67,7 +87,7 @@ class HieraMAS:
         val: Sequence[Task] = (),
         on_step: Callable[[TrainingStep], None] = lambda step: None,
     ) -> None:
-        """Train stage 1, then stage 2 with the policy frozen; ``val`` is not used."""
+        """Train stage 1 anew, then stage 2 with the policy frozen; ``val`` is not used."""
         await self.fit_policy(train, on_step)
         await self.fit_graphs(train)
 
@@ -102,19 +122,20 @@ class HieraMAS:
             self._seed,
         )
         features = self._scaled(train)
-        with torch.random.fork_rng():
-            torch.manual_seed(self._seed)
-            self._classifier = GraphClassifier(features.query.shape[1], self.space.graphs)
-        kept = self.actions(train)[..., -1] != self.space.actions.skip
-        self.classifier_history = train_classifier(
-            self._classifier, features, kept, labels, stage2, self._seed
-        )
+        dim = features.query.shape[1]
+        classifier = GraphClassifier(dim, self.space.graphs, seed=self._seed)
+        train_classifier(classifier, features, self.kept(train), labels, stage2, self._seed)
+        self._classifier = classifier
         return labels
 
     def actions(self, tasks: Sequence[Task]) -> Tensor:
         """Return the chosen actions ``[tasks, roles, positions]``."""
         with torch.no_grad():
             return greedy(self.policy(self._scaled(tasks)))
+
+    def kept(self, tasks: Sequence[Task]) -> Tensor:
+        """Return which roles act, ``[tasks, roles]``."""
+        return self.actions(tasks)[..., -1] != self.space.actions.skip
 
     def graph_scores(self, tasks: Sequence[Task]) -> Tensor:
         """Return the classifier's score of every graph of the pool, ``[tasks, graphs]``.
@@ -126,9 +147,8 @@ class HieraMAS:
             raise ConfigError("HieraMAS: train stage 2 first, with fit() or fit_graphs()")
         count = len(self.space.graphs)
         every = torch.arange(count).expand(len(tasks), count)
-        kept = self.actions(tasks)[..., -1] != self.space.actions.skip
         with torch.no_grad():
-            scores: Tensor = self._classifier(self._scaled(tasks), kept, every)
+            scores: Tensor = self._classifier(self._scaled(tasks), self.kept(tasks), every)
         return scores
 
     def team(self, task: Task) -> Team:
@@ -145,3 +165,12 @@ class HieraMAS:
         if self._featurizer is None:
             raise ConfigError("HieraMAS: call fit() or start() before answering")
         return self._featurizer
+
+    def _untrained_policy(self) -> PolicyLearner:
+        space, roles, prior = self.space.actions, self.space.roles, self.settings.prior
+        if self.settings.form == "match":
+            return match_policy(space, prior, roles)
+        pool = self._llms.pool
+        texts = [*(pool[name].profile for name in space.llms), pool.skip_profile]
+        profiles = torch.from_numpy(self._encoder.encode(texts))
+        return PolicyLearner(space, PaperHead(space, profiles, seed=self._seed), prior, roles)

@@ -1,15 +1,14 @@
 """One LLM and no team: Base, chain of thought (CoT) and self-consistency (SC)."""
 
 import asyncio
-from collections import Counter
 from collections.abc import Sequence
 
 from hieramas_lib.llms.chat import ChatRequest, LLMClient
 from hieramas_lib.llms.layout import Style
-from hieramas_lib.tasks.extraction import extract_answer
+from hieramas_lib.methods.voting import vote
 from hieramas_lib.tasks.task import Task
 from hieramas_lib.teams.executor import ask
-from hieramas_lib.teams.prompts import alone_messages
+from hieramas_lib.teams.prompts import ALONE_ROLE, alone_messages
 from hieramas_lib.teams.roles import RoleSet
 from hieramas_lib.teams.rollout import CallRecord, Rollout
 from hieramas_lib.teams.verdict import judge
@@ -19,8 +18,7 @@ class SingleLLM:
     """Ask one LLM ``samples`` times and take the most frequent answer.
 
     Base: one sample, answer only. CoT: one sample, step by step. SC: several samples at
-    temperature 1 (Wang et al. 2022). Votes are on extracted answers; among equally frequent
-    ones the first given wins; samples without an answer do not vote.
+    temperature 1 (Wang et al. 2022), see :func:`hieramas_lib.methods.voting.vote`.
     """
 
     def __init__(
@@ -49,15 +47,24 @@ class SingleLLM:
             ChatRequest(self._llm, messages, temperature=self._temperature, sample=sample)
             for sample in range(self._samples)
         ]
-        calls = await asyncio.gather(*(ask(self._llms, r, "Solver", "alone") for r in requests))
+        calls = await self._ask_all(requests)
         winner = vote(task, calls)
         return Rollout(
             task_id=task.id,
             answer=winner.text,
             grade=await judge(task, winner),
-            calls=tuple(calls),
+            calls=calls,
             latency_s=max((c.completion.latency_s for c in calls if c.completion), default=0.0),
         )
+
+    async def _ask_all(self, requests: Sequence[ChatRequest]) -> tuple[CallRecord, ...]:
+        """Make all calls at once; an error that ends the run is raised when all have come back."""
+        asked = (ask(self._llms, request, ALONE_ROLE, "alone") for request in requests)
+        outcomes = await asyncio.gather(*asked, return_exceptions=True)
+        for outcome in outcomes:
+            if isinstance(outcome, BaseException):
+                raise outcome
+        return tuple(outcome for outcome in outcomes if isinstance(outcome, CallRecord))
 
 
 def base(llm: str, llms: LLMClient, roles: RoleSet, *, name: str = "Base") -> SingleLLM:
@@ -76,16 +83,3 @@ def self_consistency(
     """Return self-consistency: several samples and a vote."""
     name = "SC" if style == "answer only" else "SC + CoT"
     return SingleLLM(name, llm, llms, roles, style=style, samples=samples, temperature=1.0)
-
-
-def vote(task: Task, calls: Sequence[CallRecord]) -> CallRecord:
-    """Return the first call that gives the most frequent answer.
-
-    Without any answer, the first call that came back, else the first call.
-    """
-    answers = [extract_answer(task, call.text) for call in calls]
-    counts = Counter(answer for answer in answers if answer is not None)
-    if counts:
-        winner = counts.most_common(1)[0][0]
-        return calls[answers.index(winner)]
-    return next((call for call in calls if call.completion), calls[0])

@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from hieramas_lib.errors import ConfigError
 from hieramas_lib.learning.classifier import GraphClassifier
 from hieramas_lib.learning.features import Features
 from hieramas_lib.learning.labels import GraphLabels
@@ -32,8 +33,7 @@ def features(tasks: int, dim: int = 6) -> Features:
 
 
 def classifier() -> GraphClassifier:
-    torch.manual_seed(0)
-    return GraphClassifier(6, POOL)
+    return GraphClassifier(6, POOL, seed=0)
 
 
 def kept(*rows: tuple[int, int, int]) -> torch.Tensor:
@@ -59,8 +59,7 @@ def test_direction_of_edges_matters():
 def test_messages_flow_along_the_edges():
     """With edge 0 -> 1 alone, changing role 0 must change what role 1 computes, not conversely."""
     pool = GraphPool(2, (Topology(2, ((0, 1),)),))
-    torch.manual_seed(0)
-    model = GraphClassifier(2, pool)
+    model = GraphClassifier(2, pool, seed=0)
     seen: list[torch.Tensor] = []
     model.convolutions[0].register_forward_hook(lambda _m, _i, out: seen.append(out.detach()))
     everyone = kept((1, 1, 1))[:, :2]
@@ -122,3 +121,48 @@ def test_labels_without_information_teach_nothing():
     )
     train_classifier(model, features(10), everyone, flat, Stage2Settings(), seed=0)
     assert all(torch.equal(before[k], v) for k, v in model.state_dict().items())
+
+
+def test_how_badly_a_role_matches_is_seen():
+    """A rectified match would make all roles below average look the same."""
+    model, batch = classifier(), features(1)
+    everyone = kept((1, 1, 1))
+    little = Features(batch.query, batch.role, torch.tensor([[1.0, -0.1, -0.1]]))
+    much = Features(batch.query, batch.role, torch.tensor([[1.0, -3.0, -2.0]]))
+    assert not torch.allclose(model(little, everyone, ALL), model(much, everyone, ALL), atol=1e-3)
+
+
+def test_held_out_questions_are_not_trained_on():
+    """If one half says graph 2 and the held-out half says graph 0, the start stays best or wins."""
+    model, everyone = classifier(), kept(*[(1, 1, 1)] * 10)
+    order = torch.randperm(10, generator=torch.Generator().manual_seed(0))
+    held_out = order[:5]
+    utility = torch.tensor([0.2, 0.3, 0.9, 0.1]).expand(10, 4).clone()
+    utility[held_out] = torch.tensor([0.9, 0.3, 0.2, 0.1])
+    labels = GraphLabels(ALL.expand(10, 4).clone(), utility, utility > 0.5)
+    settings = Stage2Settings(held_out=0.5, epochs=60)
+    history = train_classifier(model, features(10), everyone, labels, settings, seed=0)
+    assert history[-1].held_out_utility == pytest.approx(0.2)
+
+
+def test_a_graph_without_a_verdict_is_not_chosen_for_early_stopping():
+    model, everyone = classifier(), kept(*[(1, 1, 1)] * 10)
+    some = labelled(10)
+    some.utility[:, 3] = float("nan")
+    history = train_classifier(model, features(10), everyone, some, Stage2Settings(), seed=0)
+    assert all(epoch.held_out_utility == epoch.held_out_utility for epoch in history)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("rule", "pairwize"), ("graphs_per_task", 1), ("held_out", 0.0)]
+)
+def test_bad_settings_are_named(field: str, value: object):
+    with pytest.raises(ConfigError, match=field):
+        Stage2Settings(**{field: value})  # type: ignore[arg-type]
+
+
+def test_one_question_is_too_few():
+    with pytest.raises(ConfigError, match="at least two questions"):
+        train_classifier(
+            classifier(), features(1), kept((1, 1, 1)), labelled(1), Stage2Settings(), seed=0
+        )

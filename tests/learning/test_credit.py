@@ -59,6 +59,16 @@ def test_our_errors_are_not_held_against_a_role():
     assert node_advantages(with_error, ROLES)[:, 1] == pytest.approx([-0.5, 0.5, 0.0, 0.0])
 
 
+def test_an_outage_of_the_decision_is_nobodys_fault():
+    """Reference code: an exception counts as wrong, and trains the policy."""
+    nan = float("nan")
+    got = leave_one_out(np.array([1.0, nan, 1.0, 0.0]), 4)
+    assert got == pytest.approx([0.5, 0.0, 0.5, -1.0])
+    assert leave_one_out(np.array([1.0, nan]), 2).tolist() == [0.0, 0.0]
+    outage = [rollout("correct", None), rollout("error", None)]
+    assert not advantages(outage, 2, ROLES, "final_only", 0.5).any()
+
+
 def test_multi_level_mixes_for_roles_that_answer():
     got = advantages(ROLLOUTS, 2, ROLES, "multi_level", alpha=0.5)
     assert got[:, 0] == pytest.approx(FINAL)

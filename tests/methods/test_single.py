@@ -5,13 +5,12 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from hieramas_lib.errors import CallError
+from hieramas_lib.errors import BudgetExceeded, CallError
 from hieramas_lib.llms.chat import ChatRequest, Completion
 from hieramas_lib.llms.layout import Header, parse_sections
-from hieramas_lib.methods.single import SingleLLM, base, cot, self_consistency, vote
+from hieramas_lib.methods.single import SingleLLM, base, cot, self_consistency
 from hieramas_lib.tasks.task import Task
 from hieramas_lib.teams.roles import load_roles
-from hieramas_lib.teams.rollout import CallRecord
 
 TASK = Task("t", "toy", "choice", "s", "Which?", "B", ("one", "two", "three", "four"))
 ROLES = load_roles("choice")
@@ -83,15 +82,18 @@ def test_no_answer_is_never_correct(text: str, status: str):
     assert run(base("m", Script([text]), ROLES)).grade.status == status
 
 
-def records(*texts: str) -> list[CallRecord]:
-    return [CallRecord("Solver", "alone", "m", completion(text)) for text in texts]
+def test_a_spent_budget_waits_for_the_calls_in_flight():
+    """What was paid for comes back before the run stops."""
+    finished = []
 
+    class Purse:
+        async def complete(self, request: ChatRequest) -> Completion:
+            if request.sample == 0:
+                raise BudgetExceeded("no money left")
+            await asyncio.sleep(0.01)
+            finished.append(request.sample)
+            return completion("Answer: B")
 
-def test_a_tie_goes_to_the_answer_given_first():
-    calls = records("Answer: C", "Answer: B", "Answer: B", "Answer: C")
-    assert vote(TASK, calls) is calls[0]
-
-
-def test_without_any_answer_the_first_text_stands():
-    calls = [CallRecord("Solver", "alone", "m", error="x"), *records("hm", "Answer")]
-    assert vote(TASK, calls) is calls[1]
+    with pytest.raises(BudgetExceeded):
+        run(self_consistency("m", Purse(), ROLES))
+    assert sorted(finished) == [1, 2, 3, 4]
