@@ -174,7 +174,7 @@ def ledger(rollout: Rollout) -> pd.DataFrame:
                 "llm": call.llm,
                 "prompt_tokens": call.completion.prompt_tokens,
                 "completion_tokens": call.completion.completion_tokens,
-                "cost_usd": call.completion.cost_usd,
+                "call_usd": call.completion.cost_usd,
                 "seconds": call.completion.latency_s,
             }
             for call in rollout.calls
@@ -195,7 +195,7 @@ calls = ledger(rollout)
 run.save_table(
     calls, "ledger_simulated", f"Calls for {task.id} on the simulated pool.", simulated=True
 )
-print(f"cost ${rollout.usage.cost_usd:.5f} = ${calls['cost_usd'].sum():.5f}, the sum over calls")
+print(f"cost ${rollout.usage.cost_usd:.5f} = ${calls['call_usd'].sum():.5f}, the sum over calls")
 print(f"time {rollout.latency_s:.1f} s on the longest path, {calls['seconds'].sum():.1f} s in sum")
 presentable(calls)
 

@@ -48,7 +48,7 @@ import numpy as np
 import pandas as pd
 from tqdm.auto import tqdm
 
-from hieramas_lib.experiments.benchmark import open_benchmark
+from hieramas_lib.experiments.benchmark import open_benchmark, setting_of
 from hieramas_lib.experiments.figures import save_figure
 from hieramas_lib.experiments.plots import anchors, learning_curve, selection_heatmap
 from hieramas_lib.experiments.records import evaluate
@@ -80,8 +80,7 @@ run = start_run(
     },
 )
 config = run.config
-simulated = config.pool == "simulated"
-setting = f"{config.difficulty} simulated world" if simulated else f"pool {config.pool}"
+setting = setting_of(config)
 print(run)
 
 # %% [markdown]
@@ -215,10 +214,10 @@ save_figure(
         levels={name: means[name] for name in ("Random policy", "Trained policy")},
     ),
     "learning_curve",
-    caption=f"Utility during stage 1 on {config.benchmark} ({setting}), means over one "
+    caption=f"Utility during stage 1 on {config.benchmark} ({setting.text}), means over one "
     f"pass: mean of {len(systems)} seeds, band from lowest to highest. Horizontal lines: held-out "
     "questions.",
-    simulated=simulated,
+    simulated=setting.simulated,
     alt="Utility per rollout against the number of training rollouts, with two horizontal levels.",
 )
 
@@ -243,7 +242,7 @@ save_figure(
     "synthesizers",
     caption="LLM in the synthesizer position of each role under the trained policy, share of test "
     f"questions over {len(systems)} seeds.",
-    simulated=simulated,
+    simulated=setting.simulated,
     alt="Matrix of roles by LLMs; the last column is the share of questions that skip the role.",
 )
 
@@ -274,15 +273,15 @@ def summary(method: str) -> dict[str, object]:
 
 
 table = pd.DataFrame([summary(method) for method in records["method"].unique()])
-caption = f"Stage 1 on {config.benchmark} ({setting}): held-out utility."
+caption = f"Stage 1 on {config.benchmark} ({setting.text}): held-out utility."
 run.save_metrics(table)
-run.save_table(table, "anchors", caption, simulated=simulated)
+run.save_table(table, "anchors", caption, simulated=setting.simulated)
 save_figure(
     run,
     anchors(table),
     "anchors",
     caption=caption + " Intervals over test questions.",
-    simulated=simulated,
+    simulated=setting.simulated,
     alt="Utilities of five ways to answer with intervals, best first.",
 )
 
@@ -309,7 +308,7 @@ run.save_table(
     gain_table,
     "gains",
     f"Utility of the trained policy minus that of another, over {len(systems)} seeds (95 % t interval).",
-    simulated=simulated,
+    simulated=setting.simulated,
 )
 gain_table.round(4)
 

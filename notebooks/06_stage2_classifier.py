@@ -48,7 +48,7 @@ import torch
 from tqdm.auto import tqdm
 
 from hieramas_lib.errors import ConfigError
-from hieramas_lib.experiments.benchmark import Benchmark, open_benchmark
+from hieramas_lib.experiments.benchmark import Benchmark, open_benchmark, setting_of
 from hieramas_lib.experiments.figures import save_figure
 from hieramas_lib.experiments.graph_drawing import draw_topology
 from hieramas_lib.experiments.plots import anchors
@@ -87,8 +87,7 @@ run = start_run(
 config = run.config
 if config.filling not in ("all_roles", "trained"):
     raise ConfigError(f"filling: {config.filling!r} is neither 'all_roles' nor 'trained'")
-simulated = config.pool == "simulated"
-setting = f"{config.difficulty} simulated world" if simulated else f"pool {config.pool}"
+setting = setting_of(config)
 print(run)
 
 # %% [markdown]
@@ -256,7 +255,7 @@ def selector_row(name: str) -> dict[str, object]:
 
 table = pd.DataFrame([selector_row(name) for name in selectors])
 caption = (
-    f"Ways to choose a graph on {config.benchmark} ({setting}, "
+    f"Ways to choose a graph on {config.benchmark} ({setting.text}, "
     f"filling: {config.filling}, decision reads {config.reads})."
 )
 run.save_metrics(table)
@@ -264,14 +263,14 @@ run.save_table(
     table,
     "selectors",
     caption + " Regret: to the best fixed graph in hindsight.",
-    simulated=simulated,
+    simulated=setting.simulated,
 )
 save_figure(
     run,
     anchors(table),
     "selectors",
     caption=caption + " Intervals over test questions.",
-    simulated=simulated,
+    simulated=setting.simulated,
     alt="Utilities of five ways to choose a graph with intervals, best first.",
 )
 
@@ -289,7 +288,7 @@ save_figure(
     "favourite",
     caption=f"The graph chosen most often in seed {config.seeds[0]}, for {share:.0%} of the test "
     f"questions: {len(topology.edges)} edges, id {topology.id}.",
-    simulated=simulated,
+    simulated=setting.simulated,
     alt=f"Drawing of a graph with {len(topology.edges)} edges.",
 )
 

@@ -51,7 +51,7 @@ import json
 import pandas as pd
 from tqdm.auto import tqdm
 
-from hieramas_lib.experiments.benchmark import Benchmark, open_benchmark
+from hieramas_lib.experiments.benchmark import Benchmark, open_benchmark, setting_of
 from hieramas_lib.experiments.figures import save_figure
 from hieramas_lib.experiments.plots import cost_accuracy
 from hieramas_lib.experiments.records import evaluate
@@ -83,8 +83,7 @@ run = start_run(
     },
 )
 config = run.config
-simulated = config.pool == "simulated"
-setting = f"{config.difficulty} simulated world" if simulated else f"pool {config.pool}"
+setting = setting_of(config)
 print(run)
 
 # %% [markdown]
@@ -183,8 +182,8 @@ print(f"{planned:,} answers")
 # %%
 main = ["Base", "CoT", "SC", "HieraMAS"]
 table = comparison_table(records[records["method"].isin(main)])
-caption = f"Main results on three benchmarks ({setting}, {len(config.seeds)} seeds)."
-run.save_table(table, "main", caption, simulated=simulated)
+caption = f"Main results on three benchmarks ({setting.text}, {len(config.seeds)} seeds)."
+run.save_table(table, "main", caption, simulated=setting.simulated)
 run.save_metrics(table)
 presentable(table)
 
@@ -194,8 +193,8 @@ save_figure(
     cost_accuracy(table),
     "cost_accuracy",
     caption="Accuracy against cost for each item, with 95 % intervals over questions.",
-    simulated=simulated,
-    alt="One panel for each benchmark; accuracy in percent against cost in dollars, log scale.",
+    simulated=setting.simulated,
+    alt="One panel for each benchmark; accuracy in percent against cost in dollars.",
 )
 
 # %% [markdown]
@@ -207,7 +206,10 @@ save_figure(
 # %%
 parts = comparison_table(records[~records["method"].isin(["Base", "CoT", "SC"])])
 run.save_table(
-    parts, "parts", "HieraMAS and its parts, same questions and worlds.", simulated=simulated
+    parts,
+    "parts",
+    "HieraMAS and its parts, same questions and worlds.",
+    simulated=setting.simulated,
 )
 presentable(parts)
 
@@ -221,7 +223,7 @@ run.save_table(
     "differences",
     "HieraMAS minus each method on the same questions; bootstrap intervals over questions, exact "
     "McNemar on the first seed, Holm across the table.",
-    simulated=simulated,
+    simulated=setting.simulated,
 )
 presentable(differences)
 
@@ -257,7 +259,7 @@ def verdict(row: pd.Series) -> str:
         word = "is not distinguishable from"
     return (
         f"{row.benchmark}: HieraMAS {word} {row.method} (utility difference {row.utility_gain:+.3f} "
-        f"[{row.utility_gain_low:+.3f}, {row.utility_gain_high:+.3f}], {setting})."
+        f"[{row.utility_gain_low:+.3f}, {row.utility_gain_high:+.3f}], {setting.text})."
     )
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from hieramas_lib.errors import ConfigError
+from hieramas_lib.experiments.config import RunConfig
 from hieramas_lib.learning.encoder import ShippedVectors
 from hieramas_lib.learning.features import Featurizer
 from hieramas_lib.learning.policy import ActionSpace
@@ -25,6 +26,19 @@ from hieramas_lib.teams.roles import load_roles
 
 SIMULATED = "simulated"
 """Name of the pool that needs no key: the twin of ``data/llm_pool.yaml``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """Which LLMs a run's numbers are about.
+
+    Attributes:
+        simulated: Whether they are simulated ones, which say nothing about real models.
+        text: For captions, e.g. ``"hard simulated world"`` or ``"pool data/llm_pool.yaml"``.
+    """
+
+    simulated: bool
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +80,8 @@ def open_benchmark(
     Args:
         name: ``"knowledge"``, ``"maths"`` or ``"humaneval"``.
         pool: ``"simulated"``, or the path of a pool file, relative to the project.
-        budget_usd: Spending limit of this process for a pool file with prices.
+        budget_usd: Spending limit of this process for a pool file with prices; see
+            :func:`real_llms`.
         difficulty: Settings of the simulated world, see ``data/simulation``.
         seed: Of the simulated world and of the graph pool.
         graphs: Size K of the graph pool.
@@ -96,26 +111,45 @@ def open_benchmark(
     return Benchmark(**splits, llms=llms, space=space, encoder=ShippedVectors())
 
 
-@cache
+def setting_of(config: RunConfig) -> Setting:
+    """Name the LLMs behind a run that declares ``pool`` and ``difficulty``."""
+    values = config.plain()
+    if values["pool"] == SIMULATED:
+        return Setting(simulated=True, text=f"{values['difficulty']} simulated world")
+    return Setting(simulated=False, text=f"pool {values['pool']}")
+
+
 def real_llms(path: Path, budget_usd: float) -> LLMService:
     """Connect to the LLMs of a pool file, once a process.
 
     All benchmarks and seeds of a run share one budget and one call store,
     ``results/calls.sqlite``, so that no call is paid for twice and the limit is for the whole.
 
+    Called again, for instance by another run in the same kernel, it returns the same service, and
+    ``budget_usd`` becomes the limit on all that this process spends there, before and after: what
+    was spent stays spent. A pool file that was edited meanwhile takes a new process.
+
     Raises:
         ConfigError: as :func:`open_benchmark` says.
     """
-    pool = load_pool(path)
-    paid = [s.name for s in pool.llms if s.price is None or s.price.input + s.price.output > 0]
+    llms, budget = _connected(path.resolve())
+    paid = [s.name for s in llms.pool.llms if s.price and s.price.input + s.price.output > 0]
     if paid and budget_usd <= 0:
         raise ConfigError(
             f"budget_usd: {', '.join(paid)} of {path} cost money; give a limit in US dollars, "
             "such as budget_usd: 5.0"
         )
+    budget.usd = budget_usd
+    return llms
+
+
+@cache
+def _connected(path: Path) -> tuple[LLMService, Budget]:
+    """Connect to the LLMs of a pool file; the budget lets no paid call through yet."""
+    pool, budget = load_pool(path), Budget(usd=0.0)
     store = results_path("calls.sqlite")
     store.parent.mkdir(parents=True, exist_ok=True)
-    return connect(pool, store=CallStore(store), budget=Budget(usd=budget_usd))
+    return connect(pool, store=CallStore(store), budget=budget), budget
 
 
 def _simulated_llms(tasks: Sequence[Task], difficulty: str, seed: int) -> LLMService:

@@ -9,7 +9,8 @@ import multiprocessing
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +32,15 @@ _KERNEL_ENVIRONMENT = {
     "PYDEVD_DISABLE_FILE_VALIDATION": "1",
 }
 _KERNEL_START_S = 120
+_KERNEL_ARGUMENTS = [
+    # ipykernel warns of plain TCP on each start; the connection is local.
+    "--log-level=ERROR",
+    # jupyter_client interrupts a kernel before it asks it to end. One that is still busy with the
+    # last message then reports an error where there is none; nothing else is kept back.
+    "--IPKernelApp.exec_lines="
+    "__import__('logging').getLogger('IPKernelApp').addFilter("
+    "lambda record: 'KeyboardInterrupt caught in kernel' not in record.getMessage())",
+]
 
 
 class NotebookFailed(RuntimeError):
@@ -143,8 +153,9 @@ def run_all(
             try:
                 outcomes.append(future.result())
                 on_progress(_line(outcomes[-1]))
-            except (NotebookFailed, ConfigError) as error:
-                failures.append(str(error))
+            except Exception as error:
+                known = isinstance(error, NotebookFailed | ConfigError)
+                failures.append(str(error) if known else f"{stem}: {type(error).__name__}: {error}")
                 on_progress(f"{stem:<22} FAILED")
     if failures:
         raise NotebookFailed("\n".join(failures))
@@ -154,18 +165,30 @@ def run_all(
 def _submit(
     plans: Sequence[_Plan], workers: int, force: bool
 ) -> Iterator[tuple[str, Future[Outcome]]]:
-    """Run plans in worker processes and yield them as they end."""
+    """Run plans, ``workers`` at a time and each in a process of its own; yield them as they end."""
     if not plans:
         return
-    # Spawned, not forked: the same on every system, and safe beside threads.
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, mp_context=context) as pool:
-        futures = {
-            pool.submit(run_notebook, plan.notebook, plan.values, force=force): plan.notebook.stem
-            for plan in plans
-        }
+    pool = ThreadPoolExecutor(workers)
+    try:
+        futures = {pool.submit(_in_own_process, p, force): p.notebook.stem for p in plans}
         for future in as_completed(futures):
             yield futures[future], future
+    finally:
+        pool.shutdown(cancel_futures=True)  # Ctrl-C begins no further notebook
+
+
+def _in_own_process(plan: _Plan, force: bool) -> Outcome:
+    """Run one plan in a new process: if it is killed, no other notebook goes with it."""
+    # Spawned, not forked: the same on every system, and safe beside threads.
+    context = multiprocessing.get_context("spawn")
+    try:
+        with ProcessPoolExecutor(1, mp_context=context) as process:
+            return process.submit(run_notebook, plan.notebook, plan.values, force=force).result()
+    except BrokenProcessPool as error:
+        raise NotebookFailed(
+            f"{plan.notebook.stem}: {error} If memory ran out, run fewer notebooks at a time "
+            "(--workers 1)"
+        ) from None
 
 
 def _line(outcome: Outcome) -> str:
@@ -198,8 +221,7 @@ def _execute(plan: _Plan) -> Outcome:
                 kernel_name="python3",
                 progress_bar=False,
                 start_timeout=_KERNEL_START_S,
-                # ipykernel warns of plain TCP on each start; the connection is local.
-                extra_arguments=["--log-level=ERROR"],
+                extra_arguments=list(_KERNEL_ARGUMENTS),  # nbclient appends to it
             )
     except PapermillExecutionError as error:
         (plan.folder / "run.json").unlink(missing_ok=True)

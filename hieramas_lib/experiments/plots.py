@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hieramas_lib.experiments.figures import COLUMN, PAGE, style
-from hieramas_lib.experiments.statistics import wilson
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -107,11 +106,8 @@ def jaccard_matrix(matrix: ArrayLike, labels: Sequence[str]) -> "Figure":
 def cost_accuracy(table: "pd.DataFrame") -> "Figure":
     """Draw accuracy against cost on a log scale, one panel a benchmark, from a comparison table.
 
-    Raises:
-        ValueError: a method costs nothing, and has no place on the scale.
+    Where a method costs nothing, as local LLMs do, the scale is linear from 0 to the lowest cost.
     """
-    if not (table["cost_usd"] > 0).all():
-        raise ValueError("cost_accuracy: a log scale has no place for a cost of 0")
     names = list(dict.fromkeys(table["benchmark"]))
     methods = list(dict.fromkeys(table["method"]))
     with style():
@@ -121,10 +117,9 @@ def cost_accuracy(table: "pd.DataFrame") -> "Figure":
         for axes, name in zip(grid, names, strict=True):
             for row in table[table["benchmark"] == name].itertuples():
                 _point(axes, row, looks[row.method])
-            axes.set_xscale("log")
             axes.set(title=name, xlabel="cost (US$ per 1,000 items)")
             axes.margins(x=0.15)
-        _plain_log_ticks(grid[0], table["cost_usd"])
+        _cost_scale(grid, 1000 * table["cost_usd"])
         grid[0].set_ylabel("accuracy (%)")
         handles, labels = _unique_handles(grid)
         figure.legend(handles, labels, loc="outside upper center", ncols=min(6, len(labels)))
@@ -160,31 +155,6 @@ def anchors(
     return figure
 
 
-def calibration_curve(
-    probabilities: ArrayLike, outcomes: ArrayLike, *, bins: int = 10, what: str = "correct"
-) -> "Figure":
-    """Draw predicted probabilities against observed shares, with Wilson intervals and counts."""
-    p, y = np.asarray(probabilities, dtype=float), np.asarray(outcomes, dtype=float)
-    index = np.minimum((p * bins).astype(int), bins - 1)
-    groups = [np.flatnonzero(index == b) for b in range(bins)]
-    filled = [group for group in groups if len(group)]
-    error = sum(len(g) * abs(p[g].mean() - y[g].mean()) for g in filled) / len(p)
-    with style():
-        figure, (top, below) = _stacked(COLUMN, 3.3)
-        top.plot([0, 1], [0, 1], color="#888888", linewidth=0.9, linestyle="--", marker="")
-        for group in filled:
-            share = wilson(float(y[group].sum()), len(group))
-            bars = _bars(share.estimate, share.low, share.high)
-            top.errorbar(p[group].mean(), share.estimate, yerr=bars, fmt="o", color="#0072B2")
-        top.set(xlim=(-0.02, 1.02), ylim=(-0.03, 1.03), ylabel=f"observed share of {what}")
-        top.set_title(f"expected calibration error {error:.3f}, n = {len(p):,}")
-        centres = (np.arange(bins) + 0.5) / bins
-        counts = [len(group) for group in groups]
-        below.bar(centres, counts, width=0.8 / bins, color="#7f7f7f")
-        below.set(xlabel=f"predicted probability of {what}", ylabel="count")
-    return figure
-
-
 _DASHES = ["--", ":", "-.", (0, (5, 1)), (0, (1, 3)), (0, (3, 1, 1, 1))]
 _HATCHES = ["", "///", "\\\\\\", "...", "xxx", "---"]
 
@@ -207,16 +177,6 @@ def _panels(count: int, width: float, height: float) -> "tuple[Figure, Sequence[
     return figure, list(grid[0])
 
 
-def _stacked(width: float, height: float) -> "tuple[Figure, tuple[Axes, Axes]]":
-    from matplotlib import pyplot
-
-    figure, (top, below) = pyplot.subplots(
-        2, 1, figsize=(width, height), sharex=True, height_ratios=[4, 1]
-    )
-    pyplot.close(figure)
-    return figure, (top, below)
-
-
 def _cycle() -> list[dict[str, Any]]:
     from matplotlib import rcParams
 
@@ -235,15 +195,37 @@ def _point(axes: "Axes", row: Any, look: Mapping[str, Any]) -> None:
     )  # fmt: skip
 
 
-def _plain_log_ticks(axes: "Axes", costs: "pd.Series[float]") -> None:
-    """Label a log axis with plain numbers, as many as fit the decades that are covered."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+def _log_ticks(values: "pd.Series[float]", base: int, steps: Sequence[int]) -> list[float]:
+    """Return the ``steps`` times powers of ``base`` among values; the lowest if there is none."""
+    if not len(values):
+        return []
+    low, high = values.min(), values.max()
+    powers = np.arange(np.floor(np.log(low) / np.log(base)), np.log(high) / np.log(base) + 1)
+    ticks = [float(step * base**power) for power in powers for step in steps]
+    return [tick for tick in ticks if low <= tick <= 1.2 * high] or [float(low)]
 
-    decades = np.log10(costs.max() / costs.min())
+
+def _cost_scale(grid: "Sequence[Axes]", costs: "pd.Series[float]") -> None:
+    """Scale the shared x axis for costs, with plain numbers at as many ticks as fit the decades."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
+
+    paid = costs[costs > 0]
+    decades = np.log10(paid.max() / paid.min()) if len(paid) else 0
+    base = 10 if decades < 4 else 100
     steps = (1, 2, 5) if decades < 1.3 else (1, 3) if decades < 2.2 else (1,)
-    axes.xaxis.set_major_locator(LogLocator(subs=steps))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.xaxis.set_minor_locator(NullLocator())
+    for axes in grid:
+        if not len(paid):
+            axes.set_xlim(-1, 1)
+        elif len(paid) == len(costs):
+            axes.set_xscale("log")
+        else:
+            axes.set_xscale("symlog", linthresh=paid.min(), linscale=0.6)
+    if len(paid) == len(costs):
+        grid[0].xaxis.set_major_locator(LogLocator(base, steps))
+    else:
+        grid[0].xaxis.set_major_locator(FixedLocator([0.0, *_log_ticks(paid, base, steps)]))
+    grid[0].xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    grid[0].xaxis.set_minor_locator(NullLocator())
 
 
 def _bars(value: float, low: float, high: float) -> "np.ndarray[Any, Any]":

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hieramas_lib.errors import CallError, ConfigError
+from hieramas_lib.experiments.runs import is_simulated
 from hieramas_lib.learning.rewards import utility
 from hieramas_lib.llms.pool import LLMPool
 from hieramas_lib.methods.method import Method
@@ -103,7 +104,7 @@ def item_record(
         "task_id": task.id,
         "split": split,
         "seed": seed,
-        "simulated": any(spec.client == "simulated" for spec in pool.llms),
+        "simulated": is_simulated(pool),
         "status": rollout.grade.status,
         "correct": rollout.grade.correct,
         "extracted": rollout.grade.extracted,

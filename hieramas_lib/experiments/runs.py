@@ -23,6 +23,8 @@ from typing import TYPE_CHECKING, Any
 
 from hieramas_lib.errors import ConfigError
 from hieramas_lib.experiments.config import RunConfig, declare, read_parameters, resolve, run_id
+from hieramas_lib.llms.call_store import Totals
+from hieramas_lib.llms.pool import LLMPool
 from hieramas_lib.llms.service import LLMService
 from hieramas_lib.paths import ROOT, results_path
 
@@ -59,6 +61,7 @@ class Run:
     folder: Path
     commit: str
     _services: list[LLMService] = field(default_factory=list)
+    _before: dict[int, Totals] = field(default_factory=dict)
     _outputs: list[str] = field(default_factory=list)
     _rows: int = 0
     _began: float = field(default_factory=time.monotonic)
@@ -78,13 +81,13 @@ class Run:
         named = [f"{word} {', '.join(map(str, seeds))}"] if seeds else []
         return " · ".join([*named, f"run {self.run_id}", f"commit {self.commit}"])
 
-    @property
-    def is_complete(self) -> bool:
-        """Whether :meth:`finish` has been reached and nothing was missing."""
-        return status(self.folder) in ("complete", "written")
-
     def watch(self, llms: LLMService) -> LLMService:
-        """Count the calls made through ``llms``, training included, as the run's; return it."""
+        """Count the calls made through ``llms`` from here on as the run's; return it.
+
+        What its call store was used for before is not the run's: a process may share one store
+        among runs. A store that is watched twice is counted once.
+        """
+        self._before.setdefault(id(llms.store), llms.store.totals())
         self._services.append(llms)
         return llms
 
@@ -129,7 +132,8 @@ class Run:
         """Check the declared outputs, write ``run.json``, and return a one-line summary.
 
         Args:
-            rows: Records that must have been saved: planned items, failed ones included.
+            rows: Records that must have been saved: planned items, failed ones included. Must be
+                given if any were saved, and be worked out from the plan, not from the records.
             figures, tables: Names that must have been saved.
 
         Raises:
@@ -156,6 +160,8 @@ class Run:
         faults = [f"{name} was not saved" for name in names if not _size(self.folder / name)]
         if rows is not None and self._rows != rows:
             faults.append(f"{self._rows} records were saved, {rows} are planned")
+        if rows is None and "records.parquet" in self._outputs:
+            faults.append("records were saved: give finish() the number planned, as `rows`")
         return faults
 
     def _summary(self) -> dict[str, Any]:
@@ -169,9 +175,9 @@ class Run:
             "wall_s": round(time.monotonic() - self._began, 2),
             "rows": self._rows,
             "outputs": list(dict.fromkeys(self._outputs)),
-            "simulated": any(is_simulated(llms) for llms in self._services),
+            "simulated": any(is_simulated(llms.pool) for llms in self._services),
             "pools": sorted({llms.pool.name for llms in self._services}),
-            "usage": _usage(self._services),
+            "usage": _usage(self._services, self._before),
             "versions": _versions(),
         }
 
@@ -229,9 +235,9 @@ def mark_complete(folder: Path) -> None:
     write_whole(folder / "run.json", _json(about | {"status": "complete"}))
 
 
-def is_simulated(llms: LLMService) -> bool:
+def is_simulated(pool: LLMPool) -> bool:
     """Whether any LLM of the pool is simulated: its results are no evidence about real ones."""
-    return any(spec.client == "simulated" for spec in llms.pool.llms)
+    return any(spec.client == "simulated" for spec in pool.llms)
 
 
 def write_whole(path: Path, data: bytes) -> Path:
@@ -272,14 +278,14 @@ def _remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _usage(services: Sequence[LLMService]) -> dict[str, Any]:
-    """Sum what was used, each call store once: several pools may share one."""
-    stores = {id(llms.store): llms.store for llms in services}.values()
-    totals = [store.totals() for store in stores]
+def _usage(services: Sequence[LLMService], before: Mapping[int, Totals]) -> dict[str, Any]:
+    """Sum what was used since ``before``, each call store once: several pools may share one."""
+    stores = {id(llms.store): llms.store for llms in services}
+    spans = [(before[key], store.totals()) for key, store in stores.items()]
     names = (
         "calls", "made", "prompt_tokens", "completion_tokens", "as_if_usd", "paid_usd", "unpriced",
     )  # fmt: skip
-    return {name: sum(getattr(total, name) for total in totals) for name in names}
+    return {name: sum(getattr(b, name) - getattr(a, name) for a, b in spans) for name in names}
 
 
 def _versions() -> dict[str, str]:

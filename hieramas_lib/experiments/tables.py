@@ -42,15 +42,16 @@ def paired_table(records: "pd.DataFrame", ours: str) -> "pd.DataFrame":
     of both) and ``p_holm`` (adjusted across the table).
 
     Raises:
-        ConfigError: simulated and real answers are mixed, or ``ours`` has no records.
+        ConfigError: simulated and real answers are mixed, ``ours`` has no records, or two methods
+            were not asked the same items: a pairing would drop planned ones without a word.
     """
     import pandas as pd
 
     _refuse_mixed(records)
-    if ours not in set(records["method"]):
-        raise ConfigError(f"no records of method {ours!r}; there are {set(records['method'])}")
     rows = []
     for benchmark, group in records.groupby("benchmark", sort=False):
+        if ours not in (methods := sorted(set(group["method"]))):
+            raise ConfigError(f"no records of method {ours!r} on {benchmark}; there are {methods}")
         mine = group[group["method"] == ours]
         for method, other in group[group["method"] != ours].groupby("method", sort=False):
             rows.append(_paired_row(str(method), str(benchmark), mine, other))
@@ -64,8 +65,9 @@ def presentable(table: "pd.DataFrame") -> "pd.DataFrame":
     """Return a table of texts for people.
 
     Columns ``x``, ``x_low``, ``x_high`` become one, "x [low, high]", and so do the counts of
-    faults; shares are printed in percent, money in dollars, and a cost with unpriced calls as "at
-    least".
+    faults; shares are printed in percent, their differences in percentage points, money in dollars,
+    and a cost with unpriced calls as "at least". A row's cost is called ``cost_usd`` where the row
+    is about items, ``call_usd`` where it is about one call.
     """
     import pandas as pd
 
@@ -153,6 +155,7 @@ def _paired_row(
     method: str, benchmark: str, ours: "pd.DataFrame", theirs: "pd.DataFrame"
 ) -> dict[str, Any]:
     """Pair on task and seed; a method run with one seed is paired with every seed of the other."""
+    _refuse_unequal(method, benchmark, ours, theirs)
     keys = ["task_id", "seed"] if set(ours["seed"]) == set(theirs["seed"]) else ["task_id"]
     pairs = ours.merge(theirs, on=keys, suffixes=("_a", "_b"))
     tasks = pairs["task_id"].tolist()
@@ -173,9 +176,29 @@ def _paired_row(
     }
 
 
+def _refuse_unequal(
+    method: str, benchmark: str, ours: "pd.DataFrame", theirs: "pd.DataFrame"
+) -> None:
+    """Raise ConfigError unless both were asked the same tasks, with every seed."""
+    mine, others = (dict(f.groupby("seed")["task_id"].agg(set)) for f in (ours, theirs))
+    if set(mine) == set(others):
+        pairs = [(mine[seed], others[seed]) for seed in mine]
+    else:
+        pairs = [(a, b) for a in mine.values() for b in others.values()]
+    for a, b in pairs:
+        if a != b:
+            raise ConfigError(
+                f"{method!r} and the method it is compared with have different items on "
+                f"{benchmark}, {len(b)} against {len(a)} ({min(a ^ b)!r} is in one only): answer "
+                "the same tasks with both, with every seed"
+            )
+
+
 _TITLES = {
     "n": "Tasks",
+    "llm": "LLM",
     "cost_usd": "Cost / item",
+    "call_usd": "Cost",
     "cost_reference": "Cost / item (reference calls)",
     "tokens": "Tokens / item",
     "calls": "Calls / item",
@@ -184,14 +207,18 @@ _TITLES = {
     "p_mcnemar": "p (McNemar)",
     "p_holm": "p (Holm)",
 }
+_POINTS = ("accuracy_gain", "accuracy_seed_sd")
+"""Differences and spreads of percentages, which are in percentage points."""
 
 
 def _title(name: str) -> str:
     title = _TITLES.get(name, name.replace("_", " "))
-    return title[:1].upper() + title[1:] + (" (%)" if _percent(name) else "")
+    unit = " (points)" if name in _POINTS else " (%)" if _percent(name) else ""
+    return title[:1].upper() + title[1:] + unit
 
 
 def _percent(name: str) -> bool:
+    """Whether a column holds shares, or differences of shares, printed times 100."""
     return name.startswith("accuracy")
 
 

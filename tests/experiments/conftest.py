@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from hieramas_lib.experiments import runs
+from hieramas_lib.experiments.runs import Run
 from hieramas_lib.llms.call_store import CallStore
 from hieramas_lib.llms.chat import Completion
 
@@ -24,14 +25,21 @@ def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def used_service() -> Callable[..., Any]:
-    """Make a stand-in for an LLM service with calls of given prices."""
+    """Make a stand-in for an LLM service that a run watches while calls of given prices are made.
 
-    def make(*prices: float | None, client: str = "simulated") -> Any:
-        store = CallStore()
+    ``service`` is one to use again.
+    """
+
+    def make(
+        run: Run, *prices: float | None, client: str = "simulated", service: Any = None
+    ) -> Any:
+        pool = SimpleNamespace(name=f"{client} pool", llms=[SimpleNamespace(client=client)])
+        service = run.watch(service or SimpleNamespace(pool=pool, store=CallStore()))
         for i, price in enumerate(prices):
             completion = Completion("x", "stop", 10, 5, price, 0.1, False, f"key{i}")
-            store.put(completion, name="a", client=client, model="a", request="{}", paid=False)
-        pool = SimpleNamespace(name=f"{client} pool", llms=[SimpleNamespace(client=client)])
-        return SimpleNamespace(pool=pool, store=store)
+            service.store.put(
+                completion, name="a", client=client, model="a", request="{}", paid=False
+            )
+        return service
 
     return make

@@ -31,6 +31,15 @@ def tiny(tmp_path: Path) -> Path:
     return path
 
 
+def variant(folder: Path, stem: str, code: str) -> Path:
+    """Write the tiny notebook under another name, with one more cell."""
+    source = folder / f"{stem}.py"
+    source.write_text(f"{TINY.read_text().replace('90_tiny', stem)}\n# %%\n{code}\n")
+    path = source.with_suffix(".ipynb")
+    path.write_text(render(source))
+    return path
+
+
 def no_kernel(*args: Any, **kwargs: Any) -> None:
     raise AssertionError("a kernel was started")
 
@@ -204,6 +213,49 @@ def test_worker_processes_return_results_and_errors(tiny: Path) -> None:
     outcomes = {type(future.exception()).__name__: future for future in found}
     assert set(outcomes) == {"NoneType", "ConfigError"}
     assert outcomes["NoneType"].result().folder == good.folder
+
+
+def test_killed_process_takes_no_other_notebook_along(tmp_path: Path) -> None:
+    """The kernel kills the process that runs its notebook, as a system out of memory does."""
+    dies = variant(tmp_path, "91_dies", "os.kill(os.getppid(), 9)\ntime.sleep(60)")
+    plans = [subject._plan(path, {}) for path in (dies, variant(tmp_path, "92_lives", ""))]
+    found = dict(subject._submit(plans, 1, force=False))
+    with pytest.raises(NotebookFailed, match=r"91_dies: .*terminated abruptly.*--workers 1"):
+        found["91_dies"].result()
+    assert found["92_lives"].result().experiment == "92_lives"
+    assert [runs.status(plan.folder) == "complete" for plan in plans] == [False, True]
+
+
+def test_unforeseen_error_is_reported_at_the_end_with_the_notebooks_name(
+    collection: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(plan: subject._Plan) -> Outcome:
+        if plan.notebook.stem == "01_one":
+            raise OSError("no space left")
+        return act(plan)
+
+    monkeypatch.setattr(subject, "_execute", fail)
+    lines: list[str] = []
+    with pytest.raises(NotebookFailed, match=r"^01_one: OSError: no space left$"):
+        run_all(on_progress=lines.append)
+    assert [line.split()[1] for line in lines] == ["FAILED", "done", "done"]
+
+
+def test_killed_kernel_is_a_failed_notebook(tmp_path: Path) -> None:
+    path = variant(tmp_path, "91_dies", "os.kill(os.getpid(), 9)")
+    with pytest.raises(NotebookFailed, match="91_dies: the kernel died"):
+        run_notebook(path)
+
+
+def test_kernels_keep_back_one_line_of_their_shutdown_and_no_other(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    log = "import logging\nlog = logging.getLogger('IPKernelApp')\n"
+    says = "log.error('KeyboardInterrupt caught in kernel.')\nlog.error('Something is wrong')"
+    run_notebook(variant(tmp_path, "91_says", log + says))
+    said = capfd.readouterr().err
+    assert "[IPKernelApp] ERROR | Something is wrong" in said
+    assert "KeyboardInterrupt" not in said
 
 
 @pytest.fixture

@@ -95,9 +95,28 @@ def test_cost_accuracy_has_a_panel_a_benchmark_and_one_legend() -> None:
     assert not overlaps(figure)
 
 
-def test_free_methods_have_no_place_on_a_log_scale() -> None:
-    with pytest.raises(ValueError, match="cost of 0"):
-        plots.cost_accuracy(table().assign(cost_usd=0.0))
+@pytest.mark.parametrize(
+    ("costs", "labels"),
+    [
+        ([0.0, 1e-4, 1e-3, 1e-2], ["0", "0.1", "0.3", "1", "3", "10"]),
+        ([0.0, 0.0, 0.0, 0.003], ["0", "3"]),
+        ([0.0, 4e-7, 1e-4, 0.02], ["0", "0.01", "1"]),
+        ([0.0, 0.0, 0.0, 0.0], ["0"]),
+    ],
+)
+def test_free_methods_stand_at_a_tick_of_their_own(costs: list[float], labels: list[str]) -> None:
+    figure = plots.cost_accuracy(table().assign(cost_usd=costs * 3))
+    figure.draw_without_rendering()
+    axes = figure.axes[0]
+    xs = [container.lines[0].get_xdata()[0] for container in axes.containers]
+    assert xs == [1000 * cost for cost in costs]
+    low, high = axes.get_xlim()
+    assert low < 0 < max(xs) + 0.1 and max(xs) < high
+    ticks = zip(axes.get_xticks(), axes.get_xticklabels(), strict=True)
+    assert [label.get_text() for at, label in ticks if low <= at <= high] == labels
+    places = axes.transData.transform([(x, 0) for x in sorted(set(xs))])[:, 0]
+    assert all(np.diff(places) > 8), "points of different cost lie on one another"
+    assert not overlaps(figure)
 
 
 def test_anchors_are_sorted_with_the_best_on_top() -> None:
@@ -107,12 +126,3 @@ def test_anchors_are_sorted_with_the_best_on_top() -> None:
     assert labels == ["Base", "CoT", "SC", "HieraMAS"]
     assert [text.get_text() for text in figure.axes[0].texts][-1] == "0.650"
     assert not overlaps(figure)
-
-
-def test_calibration_of_a_perfect_and_a_sure_but_wrong_judge() -> None:
-    perfect = plots.calibration_curve([0.0] * 10 + [1.0] * 10, [0] * 10 + [1] * 10)
-    wrong = plots.calibration_curve([1.0] * 10, [0] * 10)
-    assert "error 0.000, n = 20" in perfect.axes[0].get_title("left")
-    assert "error 1.000" in wrong.axes[0].get_title("left")
-    assert [bar.get_height() for bar in perfect.axes[1].patches] == [10, *[0] * 8, 10]
-    assert not overlaps(perfect)

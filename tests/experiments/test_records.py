@@ -3,13 +3,16 @@
 import asyncio
 from collections.abc import Sequence
 from datetime import date
+from pathlib import Path
 
 import pytest
 
 from hieramas_lib.errors import BudgetExceeded, CallError
 from hieramas_lib.experiments.records import answer_all, evaluate
-from hieramas_lib.llms.chat import Completion
+from hieramas_lib.llms.call_store import CallStore
+from hieramas_lib.llms.chat import ChatRequest, Completion, Message
 from hieramas_lib.llms.pool import LLMPool, LLMSpec, Price
+from hieramas_lib.llms.service import LLMService
 from hieramas_lib.tasks.task import Grade, Task
 from hieramas_lib.teams.rollout import CallRecord, Rollout
 
@@ -81,6 +84,58 @@ def test_other_errors_stop_the_evaluation_and_name_the_task() -> None:
     assert "scripted was answering task 'maths/0'" in caught.value.__notes__
     assert method.begun < len(TASKS)
     assert method.under_way == 0
+
+
+def test_cancelled_evaluation_keeps_its_finished_calls(tmp_path: Path) -> None:
+    """As Ctrl-C in a kernel cancels it: what came back is in the store and not asked again."""
+    client = SlowFromThird()
+
+    def llms() -> LLMService:
+        return LLMService(pool(), {"a": client}, CallStore(tmp_path / "calls.sqlite"))
+
+    async def interrupted() -> None:
+        under_way = asyncio.create_task(answer_all(Asking(llms()), TASKS, slots=2))
+        await client.reached.wait()
+        under_way.cancel()
+        await under_way
+
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(interrupted())
+    assert CallStore(tmp_path / "calls.sqlite").count() == 2
+    client.slow = False
+    asyncio.run(answer_all(Asking(again := llms()), TASKS))
+    assert (again.usage.calls, again.usage.made) == (6, 4)
+
+
+class SlowFromThird:
+    """Answers two calls at once, and does not come back from the others while ``slow``."""
+
+    def __init__(self) -> None:
+        self.slow, self.calls, self.reached = True, 0, asyncio.Event()
+
+    async def complete(self, request: ChatRequest) -> Completion:
+        self.calls += 1
+        if self.slow and self.calls > 2:
+            if self.calls == 4:
+                self.reached.set()
+            await asyncio.sleep(60)
+        return Completion("2", "stop", 100, 50, None, 0.5, False, "")
+
+
+class Asking:
+    """One call a task."""
+
+    name = "asking"
+
+    def __init__(self, llms: LLMService) -> None:
+        self.llms = llms
+
+    async def fit(self, train: Sequence[Task], val: Sequence[Task]) -> None:
+        """Do nothing."""
+
+    async def answer(self, task: Task) -> Rollout:
+        done = await self.llms.complete(ChatRequest("a", (Message("user", task.statement),)))
+        return Rollout(task.id, done.text, Grade("correct", done.text), ())
 
 
 def test_slots_bound_what_is_under_way() -> None:

@@ -31,7 +31,7 @@ def test_page_holds_figures_tables_words_and_provenance(
     results: Path, used_service: Callable[..., Any]
 ) -> None:
     run = make("05_policy")
-    run.watch(used_service(0.25, None))
+    used_service(run, 0.25, None)
     run.finish()
     heading = {"cell_type": "markdown", "source": ["# 05 · Can it learn?\n", "Yes."]}
     run.save_file("notebook.ipynb", json.dumps({"cells": [heading]}).encode())

@@ -26,12 +26,10 @@ def test_config_is_written_first_and_marker_last(results: Path) -> None:
     assert sorted(p.name for p in run.folder.iterdir()) == ["config.json"]
     config = json.loads((run.folder / "config.json").read_text())
     assert config["parameters"] == {"seed": 3, "rate": 0.5}
-    assert not run.is_complete
     run.save_records(FRAME)
     run.save_metrics(FRAME)
-    assert not run.is_complete
+    assert status(run.folder) == "incomplete"
     assert "complete" in run.finish(rows=2)
-    assert run.is_complete
     assert status(run.folder) == "complete"
     assert pd.read_parquet(run.folder / "records.parquet").equals(FRAME)
     assert (run.folder / "metrics.csv").read_text() == "method,value\na,0.25\nb,0.5\n"
@@ -51,9 +49,9 @@ def test_marker_holds_provenance() -> None:
 
 def test_usage_is_summed_over_stores_each_once(used_service: Callable[..., Any]) -> None:
     run = start_run("demo", {"seed": 0})
-    first = run.watch(used_service(0.25, 0.5, None))
+    first = used_service(run, 0.25, 0.5, None)
     run.watch(first)
-    run.watch(used_service(1.0, client="openai"))
+    used_service(run, 1.0, client="openai")
     summary = run.finish()
     usage = about(run.folder)["usage"]
     assert (usage["calls"], usage["as_if_usd"], usage["unpriced"]) == (4, 1.75, 1)
@@ -62,9 +60,20 @@ def test_usage_is_summed_over_stores_each_once(used_service: Callable[..., Any])
     assert about(run.folder)["simulated"] is True
 
 
+def test_runs_of_one_process_count_only_their_own_calls(used_service: Callable[..., Any]) -> None:
+    shared, found = None, []
+    for seed in range(3):
+        run = start_run("demo", {"seed": seed})
+        shared = used_service(run, 0.25, None, service=shared)
+        run.finish()
+        usage = about(run.folder)["usage"]
+        found.append([usage[n] for n in ("calls", "made", "as_if_usd", "unpriced")])
+    assert found == [[2, 2, 0.25, 1]] * 3
+
+
 def test_real_pool_alone_is_not_simulated(used_service: Callable[..., Any]) -> None:
     run = start_run("demo", {"seed": 0})
-    run.watch(used_service(1.0, client="local"))
+    used_service(run, 1.0, client="local")
     run.finish()
     assert about(run.folder)["simulated"] is False
 
@@ -73,6 +82,7 @@ def test_real_pool_alone_is_not_simulated(used_service: Callable[..., Any]) -> N
     ("declared", "fault"),
     [
         ({"rows": 3}, "2 records were saved, 3 are planned"),
+        ({}, "the number planned, as `rows`"),
         ({"figures": ["curve"]}, "figures/curve.pdf was not saved"),
         ({"tables": ["main", "other"]}, "tables/other.csv was not saved"),
     ],
@@ -98,7 +108,7 @@ def test_starting_again_removes_old_outputs_but_no_checkpoint() -> None:
     run.save_table(FRAME, "old", "Values.", simulated=False)
     run.save_file("checkpoints/1.pt", b"weights")
     run.save_file("notebook.ipynb", b"{}")
-    run.finish()
+    run.finish(rows=2)
     again = start_run("demo", {"seed": 0})
     left = {str(p.relative_to(run.folder)) for p in run.folder.rglob("*") if p.is_file()}
     assert again.folder == run.folder

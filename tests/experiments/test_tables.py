@@ -85,8 +85,36 @@ def test_method_with_one_seed_is_paired_with_every_seed_of_ours() -> None:
     frame = pd.concat([*ours, records("b", ["wrong"] * 10, seed=0)])
     (row,) = subject.paired_table(frame, "a").to_dict("records")
     assert (row["n"], row["accuracy_gain"]) == (10, pytest.approx(0.6))
-    with pytest.raises(ConfigError, match="no records of method 'x'"):
+    with pytest.raises(ConfigError, match="no records of method 'x' on maths; there are"):
         subject.paired_table(frame, "x")
+
+
+@pytest.mark.parametrize("seed", [0, 7])
+@pytest.mark.parametrize("ours", ["a", "b"])
+def test_items_that_only_one_method_was_asked_are_not_dropped(ours: str, seed: int) -> None:
+    frame = pd.concat([records("a", STATUSES[:4]), records("b", STATUSES[:1], seed)])
+    with pytest.raises(ConfigError, match=r"different items on maths.*'t1' is in one only"):
+        subject.paired_table(frame, ours)
+
+
+def test_an_item_missing_with_one_seed_is_not_dropped() -> None:
+    def ours(seed: int) -> pd.DataFrame:
+        return records("a", STATUSES[: 9 if seed == 2 else 10], seed)
+
+    with pytest.raises(ConfigError, match=r"10 against 9 \('t9'"):
+        subject.paired_table(pd.concat([ours(1), ours(2), records("b", STATUSES)]), "a")
+    theirs = pd.concat([records("b", STATUSES, 1), records("b", STATUSES, 2)])
+    with pytest.raises(ConfigError, match=r"10 against 9 \('t9'"):
+        subject.paired_table(pd.concat([ours(1), ours(2), theirs]), "a")
+
+
+def test_titles_tell_points_from_percent_and_a_call_from_an_item() -> None:
+    frame = pd.concat([records("a", STATUSES), records("b", ["wrong"] * 10)])
+    shown = subject.presentable(subject.paired_table(frame, "a")).iloc[0]
+    assert shown["Accuracy gain (points)"].startswith("60.0 [")
+    assert not [name for name in shown.index if "%" in name]
+    call = subject.presentable(pd.DataFrame({"llm": ["a"], "call_usd": [0.00125]})).iloc[0]
+    assert call.to_dict() == {"LLM": "a", "Cost": "$0.00125"}
 
 
 def test_presentable_joins_intervals_and_says_at_least() -> None:
@@ -94,7 +122,7 @@ def test_presentable_joins_intervals_and_says_at_least() -> None:
     shown = subject.presentable(frame).iloc[0]
     assert shown["Accuracy (%)"] == "60.0 [31.3, 83.2]"
     assert shown["Cost / item"] == "at least $0.00200"
-    assert shown["SD over seeds (%)"] == "–"
+    assert shown["SD over seeds (points)"] == "–"
     assert shown["Tasks"] == "10"
     assert shown["Unparsed, empty, error"] == "1, 1, 1"
     assert "Empty" not in shown.index

@@ -33,6 +33,8 @@ FORBIDDEN = re.compile(
     r"|sk-[A-Za-z0-9_-]{16}|hf_[A-Za-z0-9]{16}|AKIA[A-Z0-9]{12}|ghp_[A-Za-z0-9]{20}"  # a key
 )
 
+DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
 notebook = pytest.mark.parametrize("source", SOURCES, ids=STEMS)
 
 
@@ -40,15 +42,55 @@ def paired(source: Path) -> Any:
     return nbformat.read(source.with_suffix(".ipynb"), as_version=4)
 
 
-def start_call(cells: list[Any]) -> ast.Call:
-    """Return the notebook's one call of start_run."""
-    code = "\n".join(re.sub("^[%!].*$", "", c.source, flags=re.M) for c in cells)
-    tree = compile(code, "notebook", "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
-    calls = [
-        n for n in ast.walk(tree) if isinstance(n, ast.Call) and "start_run" in ast.dump(n.func)
-    ]
-    assert len(calls) == 1
-    return calls[0]
+def syntax_tree(source: Path) -> ast.Module:
+    """Return the syntax tree of a notebook's code."""
+    cells = [cell.source for cell in paired(source).cells if cell.cell_type == "code"]
+    return parse("\n".join(re.sub("^[%!].*$", "", cell, flags=re.M) for cell in cells))
+
+
+def parse(code: str) -> ast.Module:
+    flags = ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+    tree = compile(code, "notebook", "exec", flags)
+    assert isinstance(tree, ast.Module)
+    return tree
+
+
+def calls_of(name: str, tree: ast.AST) -> list[ast.Call]:
+    """Return the calls of a function or method of that name."""
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    return [c for c in calls if name in (getattr(c.func, "id", ""), getattr(c.func, "attr", ""))]
+
+
+def fault_of_planned_rows(tree: ast.Module) -> str:
+    """Say what is wrong with ``finish(rows=...)``, "" if nothing is.
+
+    The number must be known before the records: it is a name that is assigned before they are
+    saved, from nothing that was awaited, as answers are. Otherwise it is counted from the records
+    themselves, and cannot tell that some are missing.
+    """
+    saved = calls_of("save_records", tree)
+    given = [k.value for c in calls_of("finish", tree) for k in c.keywords if k.arg == "rows"]
+    if not saved:
+        return ""
+    if not given or not all(isinstance(value, ast.Name) for value in given):
+        return "give finish() a name as rows"
+    measured: set[str] = set()
+    assigned: dict[str, int] = {}
+    outside = [n for s in tree.body if not isinstance(s, DEFINITIONS) for n in ast.walk(s)]
+    for statement in (node for node in outside if isinstance(node, ast.Assign | ast.For)):
+        value = statement.iter if isinstance(statement, ast.For) else statement.value
+        targets = [statement.target] if isinstance(statement, ast.For) else statement.targets
+        bound = {n.id for t in targets for n in ast.walk(t) if isinstance(n, ast.Name)}
+        nodes = list(ast.walk(value))
+        if any(isinstance(n, ast.Await) or getattr(n, "id", "") in measured for n in nodes):
+            measured |= bound
+        assigned |= dict.fromkeys(bound, statement.lineno)
+    for name in (value.id for value in given if isinstance(value, ast.Name)):
+        if name in measured:
+            return f"{name} is counted from what was measured"
+        if assigned.get(name, saved[0].lineno) >= saved[0].lineno:
+            return f"{name} is not assigned before save_records()"
+    return ""
 
 
 def test_there_are_notebooks_and_small_values_for_each() -> None:
@@ -86,7 +128,7 @@ def test_outputs_are_stripped_and_the_kernel_is_plain(source: Path) -> None:
 @notebook
 def test_parameters_reach_the_run_under_the_notebooks_name(source: Path) -> None:
     declared = [p.name for p in read_parameters(source.with_suffix(".ipynb"))]
-    call = start_call([cell for cell in paired(source).cells if cell.cell_type == "code"])
+    (call,) = calls_of("start_run", syntax_tree(source))
     name, values = call.args
     assert isinstance(name, ast.Constant)
     assert name.value == source.stem
@@ -94,6 +136,32 @@ def test_parameters_reach_the_run_under_the_notebooks_name(source: Path) -> None
     given = [ast.literal_eval(key) for key in values.keys if key is not None]
     assert given == declared
     assert [v.id for v in values.values if isinstance(v, ast.Name)] == declared
+
+
+@notebook
+def test_planned_rows_are_not_counted_from_the_records(source: Path) -> None:
+    assert not fault_of_planned_rows(syntax_tree(source))
+
+
+SAVED = "results = [await ask(s) for s in seeds]\nrecords = pd.concat(results)\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "fault"),
+    [
+        (f"n = 3 * len(tasks)\n{SAVED}run.save_records(records)\nrun.finish(rows=n)", ""),
+        (f"{SAVED}run.save_records(records)\nrun.finish(figures=['a'])", "give finish"),
+        (f"{SAVED}run.save_records(records)\nrun.finish(rows=len(records))", "give finish"),
+        (f"{SAVED}n = len(records)\nrun.save_records(records)\nrun.finish(rows=n)", "measured"),
+        (f"{SAVED}n = sum(map(len, results))\nrun.save_records(x)\nrun.finish(rows=n)", "measured"),
+        (f"{SAVED}run.save_records(records)\nn = 3\nrun.finish(rows=n)", "not assigned before"),
+        ("run.save_table(frame)\nrun.finish(tables=['a'])", ""),
+    ],
+)
+def test_the_check_of_planned_rows_checks(code: str, fault: str) -> None:
+    found = fault_of_planned_rows(parse(code))
+    assert fault in found
+    assert bool(found) is bool(fault)
 
 
 @notebook
