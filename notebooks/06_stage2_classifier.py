@@ -221,7 +221,7 @@ async def choices(seed: int) -> tuple[GraphLabels, HieraMAS, pd.DataFrame]:
 planned = len(config.seeds) * len(load_tasks(config.benchmark, "test"))
 results = [await choices(seed) for seed in tqdm(config.seeds, desc="seeds")]
 systems = [system for _, system, _ in results]
-told_apart = np.mean([labels.informative.float().mean() for labels, _, _ in results])
+contested = np.mean([labels.contested.float().mean() for labels, _, _ in results])
 outcomes = pd.concat([frame for _, _, frame in results], ignore_index=True)
 selectors = [name for name in outcomes.columns if name not in ("task_id", "seed", "picked")]
 run.save_records(outcomes)
@@ -313,8 +313,8 @@ room = outcomes["best graph for each question"].mean() - outcomes["random graph"
 conclusions = [
     compare("random graph"),
     compare("best graph in training"),
-    f"{told_apart:.0%} of the training questions tell the graphs that were run on them apart; the rest "
-    "carry no label.",
+    f"{contested:.0%} of the training questions had both right and wrong graphs among those run on "
+    "them; on the rest, graphs differ in cost alone.",
     f"Between a random graph and the best graph for each question lie {room:.3f} of utility "
     "(luck included).",
 ]

@@ -41,6 +41,12 @@ class GraphLabels:
         low = self.utility.nan_to_num(nan=torch.inf).amin(dim=1)
         return high > low
 
+    @property
+    def contested(self) -> Tensor:
+        """Which questions some graphs get right and others wrong, ``[tasks]``."""
+        wrong = ~self.correct & ~self.utility.isnan()
+        return self.correct.any(dim=1) & wrong.any(dim=1)
+
     def best_on_average(self, graphs: int) -> int:
         """Return the graph with the highest mean utility among ``graphs``, if run twice or more.
 

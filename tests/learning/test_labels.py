@@ -74,6 +74,13 @@ def test_informative_questions():
     assert some.select(torch.tensor([1])).utility.tolist() == [[0.5, pytest.approx(0.6)]]
 
 
+def test_contested_questions():
+    some = labels(
+        [[0.9, 0.8], [0.9, -0.1], [0.9, NAN]], [[True, True], [True, False], [True, False]]
+    )
+    assert some.contested.tolist() == [False, True, False]
+
+
 def test_best_on_average_by_hand():
     """Graph 0 has mean .45 of two runs, 1 has .5 of two, 2 shines in its only run."""
     some = GraphLabels(
