@@ -37,7 +37,7 @@ STAMP = VENV / "installed.txt"
 LOG = VENV / "install.log"
 
 JOBS = ("setup", "run", "lab", "test", "test-all", "help")
-EXTRAS = "test,local"
+EXTRAS = "test,local,hub"
 UV = "uv==0.13.9"
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 INSTALL_GB = 3.0

@@ -13,7 +13,7 @@ from hieramas_lib.tasks.task import LETTERS
 
 _MARKUP = re.compile(r"\*\*|__|`|\$|\\[()\[\]]")
 _TEXT_COMMAND = re.compile(r"\\(?:text(?:bf|it|rm)?|math(?:bf|rm)|mbox)\s*\{([^{}]*)\}")
-_BOXED = re.compile(r"\\+(?:boxed|fbox)\s*\{+\s*([^{}]{1,200}?)\s*\}")
+_BOXED = re.compile(r"(?<!\\)\\+(?:boxed|fbox)\s*\{+\s*([^{}]{1,200}?)\s*\}")
 _ANCHOR = re.compile(
     r"""(?:answers?|choice|option|solution)["']?
     (?:\s+(?:to\s+(?:this|the)\s+(?:question|problem)|here|therefore|then|thus))?
@@ -38,7 +38,7 @@ _NONE = re.compile(
 _AFTER_LETTER = re.compile(
     r"\s+(?:because|since|as|for|which|that|due|so|but|and|or|with|by|based|given|from|is)\b"
 )
-_LETTER = r"[(\[\"]{0,2}(?<![A-Za-z])([A-Z])(?![A-Za-z'’])[)\]\"]{0,2}"
+_LETTER = r"[(\[\"]{0,2}(?<![^\W\d_])([A-Z])(?![^\W\d_]|['’])[)\]\"]{0,2}"
 _FIRST = re.compile(_LETTER)
 _FIRST_LOWER = re.compile(r"\(([a-j])\)|([a-j])(?=[).:\s]*$)")
 _NEXT = re.compile(
@@ -53,6 +53,8 @@ _LINE = re.compile(
 _IS_LETTER = re.compile(r"\b(?:is|be)\s*:?\s+\(?([A-HJ])(?:\)|\.\s|\)?\.?$)", re.MULTILINE)
 _PARENTHESISED = re.compile(r"\(([A-J])\)")
 _NEGATION = re.compile(r"\b(?:not|no|never|neither|nor|except|isn't|cannot|can't|unlike)\b", re.I)
+_LEAD_IN = re.compile(r"^(?:[:;\"'“‘–—{\s]|-(?!\d))+")
+"""What may stand between an anchor and what it names; the minus of "-1" is not it."""
 
 
 def extract_choice(text: str, choices: Sequence[str]) -> str | None:
@@ -88,7 +90,7 @@ def _statements(text: str, letters: str, options: Sequence[str]) -> dict[int, st
 
 def _named(rest: str, letters: str, options: Sequence[str]) -> str | None:
     """Read what a statement names: letters, "" for none of them, None if it names nothing."""
-    line = rest.strip().lstrip(":;\"'“‘-–— {\n").split("\n", 1)[0].strip().rstrip("}")
+    line = _LEAD_IN.sub("", rest.strip()).split("\n", 1)[0].strip().rstrip("}")
     first = _first_letter(line, letters)
     if first is None or line[first[1] :].strip():
         for option, letter in sorted(zip(options, letters, strict=True), key=_longest_first):
@@ -97,9 +99,12 @@ def _named(rest: str, letters: str, options: Sequence[str]) -> str | None:
     if first is None:
         return "" if _NONE.match(line) else None
     letter, end = first
+    stated = options[letters.index(letter)]
+    if stated and _normalise(line[end:]).lstrip(" .,:;)-–—(").startswith(stated):
+        return letter
     named = {letter}
     while (match := _NEXT.match(line, end)) and (match[1] or match[2]) in letters:
-        if match[1] in ("A", "I") and re.match(r"\s+[a-z]", line[match.end() :]):
+        if match[1] in ("A", "I") and re.match(r"\s+(?!and\b|or\b)[a-z]", line[match.end() :]):
             break
         named.add(match[1] or match[2])
         end = match.end()

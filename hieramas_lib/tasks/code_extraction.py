@@ -90,7 +90,7 @@ class _Search:
         return _Program(source, tree) if isinstance(tree, ast.Module) else None
 
     def longest(self, text: str) -> _Program | None:
-        """Return the part of ``text`` from the earliest line that gives a valid program.
+        """Return the longest part of ``text`` that is a valid program, or a stub if all are.
 
         Each part ends where the parser stops; loose words after the code are cut off.
         """
@@ -99,14 +99,23 @@ class _Search:
         whole = self.parsed(text)
         if whole and _defines(whole.tree, self._entry_point) and not _loose_end(whole.tree):
             return whole
-        lines = text.split("\n")
+        parts = list(self._parts(text.split("\n")))
+        whole_parts = [part for part in parts if not _is_stub(part.tree, self._entry_point)]
+        return max(whole_parts or parts, key=lambda part: len(part.source), default=None)
+
+    def _parts(self, lines: list[str]) -> Iterator[_Program]:
+        """Yield the valid programs in ``lines`` that define the entry point, none in another."""
+        end = 0
         for number, indent in _starts(lines):
+            if number < end:
+                continue
             program = self._valid_prefix(lines[number:], indent)
-            if program and _defines(program.tree, self._entry_point):
-                return program
+            if program:
+                end = number + program.source.count("\n")
+                if _defines(program.tree, self._entry_point):
+                    yield program
             if self._gave_up:
-                break
-        return None
+                return
 
     def _valid_prefix(self, lines: list[str], indent: str) -> _Program | None:
         kept = list(_below(lines, indent))

@@ -7,12 +7,25 @@ from hieramas_lib.tasks.maths_grading import GraderError, maths_verdict
 from hieramas_lib.tasks.sandbox import ProgramResult, run_program
 from hieramas_lib.tasks.task import CodeTests, Grade, Task
 
+LIMIT_FACTOR = 4.0
+"""How many times as long as the reference program a program may take."""
+
+REFERENCE_LIMIT_S = 300.0
+"""How long a reference program may take, in wall seconds."""
+
 
 def grade(task: Task, text: str) -> Grade:
     """Grade ``text`` as an answer to ``task``.
 
     Thread-safe; the work on one (reference, answer) pair is done once. A failure of the
     grader gives status ``"error"``, never ``"wrong"``.
+
+    A program has the time limit of its task's tests, or ``LIMIT_FACTOR`` times what the
+    reference program took in this process, whichever is more. So slow machines and slow tasks
+    fail no right program; a reference that fails here makes every grade of its task an error.
+
+    Raises:
+        SandboxUnusable: programs cannot be run safely here, see :mod:`.sandbox`.
     """
     if not text or not text.strip():
         return Grade("empty")
@@ -41,26 +54,45 @@ def _grade_maths(gold: str, extracted: str) -> Grade:
 def _grade_code(task: Task, extracted: str) -> Grade:
     if task.tests is None:
         return Grade("error", extracted, f"task {task.id} has no tests")
-    program = _given_code(task.prompt, task.tests.entry_point, extracted) + extracted
-    result = _run_tests(task.tests, program)
+    limit_s = task.tests.time_limit_s
+    if task.gold.strip():
+        limit_s = _time_limit_s(task.tests, _whole_program(task, task.gold))
+    result = _run_tests(task.tests, _whole_program(task, extracted), limit_s)
     if result.status == "passed":
         return Grade("correct", extracted)
-    return Grade("wrong", extracted, result.detail or result.status)
+    return Grade("wrong", extracted, _cause(result))
 
 
-def _given_code(prompt: str, entry_point: str, extracted: str) -> str:
-    """Return what the prompt gives before the function: imports and helpers an answer may omit."""
-    lines = prompt.split("\n")
-    starts = [i for i, line in enumerate(lines) if line.startswith(f"def {entry_point}(")]
-    if not starts or "from __future__" in extracted:  # that must be a program's first line
-        return ""
-    return "\n".join(lines[: starts[-1]]) + "\n"
+def _cause(result: ProgramResult) -> str:
+    # Not the limit itself, which differs from machine to machine.
+    return "timeout" if result.status == "timeout" else result.detail or result.status
 
 
 @lru_cache(maxsize=20_000)
-def _run_tests(tests: CodeTests, program: str) -> ProgramResult:
+def _time_limit_s(tests: CodeTests, reference: str) -> float:
+    """Return the limit for programs (memoised); raises GraderError if the reference fails."""
+    result = _run_tests(tests, reference, REFERENCE_LIMIT_S)
+    if result.status != "passed":
+        raise GraderError(f"the reference program fails on this machine: {_cause(result)}")
+    return max(tests.time_limit_s, LIMIT_FACTOR * result.seconds)
+
+
+def _whole_program(task: Task, program: str) -> str:
+    """Put before a program what the prompt gives: imports and helpers that it may omit."""
+    assert task.tests is not None
+    lines = task.prompt.split("\n")
+    start = f"def {task.tests.entry_point}("
+    starts = [i for i, line in enumerate(lines) if line.startswith(start)]
+    if not starts or "from __future__" in program:  # that must be a program's first line
+        return program
+    return "\n".join(lines[: starts[-1]]) + "\n" + program
+
+
+@lru_cache(maxsize=20_000)
+def _run_tests(tests: CodeTests, program: str, timeout_s: float) -> ProgramResult:
     """Run a program against tests (memoised); raises GraderError, not memoised, if ours failed."""
-    result = run_program(program, tests=f"{tests.program}\n\ncheck({tests.entry_point})\n")
+    source = f"{tests.program}\n\ncheck({tests.entry_point})\n"
+    result = run_program(program, tests=source, timeout_s=timeout_s)
     if result.status == "error":
         raise GraderError(f"the sandbox failed: {result.detail}")
     return result

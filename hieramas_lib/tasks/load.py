@@ -1,4 +1,4 @@
-"""The shipped benchmarks as tasks."""
+"""All benchmarks as tasks: those that ship, those on the hub, and a user's own files."""
 
 import functools
 import json
@@ -8,10 +8,14 @@ from typing import Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from hieramas_lib.errors import ConfigError
-from hieramas_lib.paths import data_path
+from hieramas_lib.paths import ROOT, data_path
+from hieramas_lib.tasks.hub import hub_set, load_hub
+from hieramas_lib.tasks.hub_rows import Labels
+from hieramas_lib.tasks.hub_sets import HUB_SETS
 from hieramas_lib.tasks.humaneval import load_humaneval
 from hieramas_lib.tasks.split_file import read_splits
 from hieramas_lib.tasks.task import Task
+from hieramas_lib.tasks.user_file import SUFFIXES, load_user_file
 
 BENCHMARKS = ("knowledge", "maths", "humaneval")
 
@@ -60,28 +64,77 @@ class _MathsRecord(BaseModel):
 Record = TypeVar("Record", _KnowledgeRecord, _MathsRecord)
 
 
-@functools.cache
-def load_tasks(benchmark: str, split: str | None = None) -> tuple[Task, ...]:
-    """Return the tasks of a shipped benchmark, or of one of its splits.
+def load_tasks(
+    benchmark: str | Path,
+    split: str | None = None,
+    *,
+    splits: str | Path = "default",
+    labels: Labels = "ok",
+    source: str | Path | None = None,
+) -> tuple[Task, ...]:
+    """Return the tasks of a benchmark, or of one of its splits.
 
     Args:
-        benchmark: ``"knowledge"``, ``"maths"`` or ``"humaneval"``.
-        split: ``"train"``, ``"val"``, ``"test"``, for knowledge also ``"unseen"`` (subjects
-            that no other split has); None for all tasks, also those in no split.
+        benchmark: ``"knowledge"``, ``"maths"`` or ``"humaneval"``, which ship; a public
+            benchmark of :data:`~hieramas_lib.tasks.hub_sets.HUB_SETS`, such as ``"gsm8k"``; or
+            the path of a ``.jsonl`` or ``.csv`` file with your own questions
+            (:mod:`~hieramas_lib.tasks.user_file`).
+        split: ``"train"``, ``"val"``, ``"test"``, for some also ``"unseen"`` (subjects that no
+            other split has); None for all tasks, also those in no split.
+        splits: Which split file: ``"default"``; ``"paper"``, with the test sizes of HieraMAS;
+            or the path of one that :func:`~hieramas_lib.tasks.splits.make_splits` made. Where a
+            public benchmark has no default file, its own splits are meant.
+        labels: What to do about MMLU-Redux's label errors: ``"ok"`` leaves the rows out,
+            ``"corrected"`` keeps those with a usable correction, ``"original"`` keeps all.
+        source: A folder with a copy of a public benchmark's repository, instead of the hub.
 
     Raises:
-        ConfigError: unknown name, or a shipped file is missing, malformed or changed.
+        ConfigError: unknown name, or a file is missing, malformed or changed, or the hub
+            cannot be reached.
     """
-    tasks = load_all(benchmark)
-    if split is None:
+    name, public = str(benchmark), hub_set(str(benchmark))
+    if labels != "ok" and name != "mmlu_redux":
+        raise ConfigError(f"labels: only mmlu_redux has them, not {name!r}")
+    if source is not None and public is None:
+        raise ConfigError(f"source: only a public benchmark has one, not {name!r}")
+    if public is None:
+        tasks = load_user_file(name) if _is_file(benchmark) else load_all(name)
+        file = None if split is None else _split_file(name, splits)
+    else:
+        file = None if split is None else _split_file(name, splits)
+        tasks = load_hub(name, split if file is None else None, labels=labels, source=source)
+    if split is None or file is None:
         return tasks
-    splits = read_splits(benchmark, tasks).splits
-    if split not in splits:
-        raise ConfigError(f"{benchmark!r} has no split {split!r}; it has {', '.join(splits)}")
+    by_split = read_splits(tasks[0].benchmark, tasks, file).splits
+    if split not in by_split:
+        raise ConfigError(f"{name!r} has no split {split!r}; it has {', '.join(by_split)}")
     by_id = {task.id: task for task in tasks}
-    return tuple(by_id[i] for i in splits[split])
+    return tuple(by_id[i] for i in by_split[split])
 
 
+def _is_file(benchmark: str | Path) -> bool:
+    return isinstance(benchmark, Path) or Path(benchmark).suffix in SUFFIXES
+
+
+def _split_file(name: str, splits: str | Path) -> Path | None:
+    """Return the split file that is meant, None for a public benchmark's own splits."""
+    if isinstance(splits, Path) or splits.endswith(".json"):
+        return Path(splits)
+    if splits not in ("default", "paper"):
+        raise ConfigError(f"splits: default, paper or a path that ends in .json, not {splits!r}")
+    shipped = f"{name}.json" if splits == "default" else f"{name}.{splits}.json"
+    if name in BENCHMARKS:
+        return data_path("splits", shipped)
+    if hub_set(name) is not None and splits == "default":
+        path = ROOT / "data" / "splits" / shipped
+        return path if path.exists() else None
+    raise ConfigError(
+        f"splits: {name!r} has no {splits} splits; make some with "
+        "hieramas_lib.tasks.splits.make_splits, save them, and give splits=PATH"
+    )
+
+
+@functools.cache
 def load_all(benchmark: str) -> tuple[Task, ...]:
     """Return all tasks of a shipped benchmark, without looking at its splits.
 
@@ -95,7 +148,11 @@ def load_all(benchmark: str) -> tuple[Task, ...]:
         return tuple(row.task() for row in rows)
     if benchmark == "maths":
         return tuple(row.task() for row in _read(data_path("tasks", "maths.jsonl"), _MathsRecord))
-    raise ConfigError(f"no benchmark {benchmark!r}; there are {', '.join(BENCHMARKS)}")
+    public = ", ".join(each.name for each in HUB_SETS)
+    raise ConfigError(
+        f"no benchmark {benchmark!r}; there are {', '.join(BENCHMARKS)}, on the hub {public}, "
+        f"and files that end in {' or '.join(SUFFIXES)}"
+    )
 
 
 def _read(path: Path, record: type[Record]) -> list[Record]:

@@ -1,8 +1,9 @@
 """Which expression a text gives as its answer.
 
 In order of strength: the last box or ``Answer:`` line; the last "the answer is ..."; what
-the last line ends on (its last formula, or its only number). A refusal, a text cut off
-within a formula, or several numbers in prose give none.
+the last line ends on (its last formula, or its only number, or the only one of its numbers
+that the text computed). A refusal, a text cut off within a formula, or several numbers
+in prose give none.
 """
 
 import re
@@ -13,7 +14,7 @@ MAX_ANSWER = 2000
 MAX_STATEMENTS = 20
 """How many statements are tried, from the last; bounds the time taken."""
 
-_BOX = re.compile(r"\\+(?:boxed|fbox)\s*(?=\{)|\\+boxed\s+(?=[\w\\-])")
+_BOX = re.compile(r"(?<!\\)\\+(?:(?:boxed|fbox)\s*(?=\{)|boxed\s+(?=[\w\\-]))")
 _LINE_ANCHOR = re.compile(
     r"^[\s>*_#-]*(?:(?:the\s+)?(?:final\s+|correct\s+)?answer\s*(?:\*\*|__)?\s*[:=]|(?-i:A):)"
     r"|####|\"answer\"\s*:",
@@ -33,7 +34,9 @@ _FORMULA = re.compile(
     re.DOTALL,
 )
 _NUMBER = re.compile(r"(?<![\w.])-?\$?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:/\d+)?(?![\w]*\d)")
+_COMPUTED = re.compile(rf"=\s*(?:\\?\$)?({_NUMBER.pattern})")
 _EXPRESSION = re.compile(r"[^A-Za-z]+|(?:[\w\\{}()\[\]^+*/=,.-]+ ?){1,3}")
+_VERB = re.compile(r"\b(?:is|are|was|were|be|equals?|gives?|gets?|has|have)\b", re.IGNORECASE)
 _CALCULATOR = re.compile(r"<<[^<>\n]*>>")
 _SENTENCE_END = re.compile(r"(?<=[^.\s])[.!?](?=\s+[A-Z]|\s*$)|\n")
 _LEAD = re.compile(
@@ -101,15 +104,20 @@ def _first_sentence(text: str) -> str:
 
 
 def _last_line(text: str) -> str | None:
-    """Return the last formula, or else the only number, of the last line's last sentence."""
+    """Return the last formula, or else the number, of the last line's last sentence.
+
+    Of several numbers, the only one that a computation (``2 + 3 = 5``) came to is meant.
+    """
     last = text.rsplit("\n", 1)[-1]
     if text.count(r"\[") > text.count(r"\]") or "<<" in last or _BOX.search(last):
         return None  # cut off within a formula
     line = text.strip().rsplit("\n", 1)[-1].strip()[-MAX_ANSWER:]
     if len(re.findall(r"(?<!\\)\$(?![\d.])", line)) % 2 and "\\" in line:
         return None  # cut off within a formula
+    line = _LINE_ANCHOR.sub("", line)  # an anchor with nothing behind it
     whole = _clean(line)
-    if _EXPRESSION.fullmatch(whole) and (" " not in whole or re.search(r"\d", whole)):
+    is_expression = _EXPRESSION.fullmatch(whole) and not _VERB.search(whole)
+    if is_expression and (" " not in whole or re.search(r"\d", whole)):
         return _right_hand_side(whole)
     sentence = re.split(r"(?<=[.!?])\s+(?=[A-Z])", line)[-1]
     if _REFUSAL.search(sentence):
@@ -121,7 +129,9 @@ def _last_line(text: str) -> str | None:
     numbers = list(dict.fromkeys(match[0].replace("$", "") for match in _NUMBER.finditer(tail)))
     if len(numbers) == 1 or (numbers and "=" in sentence):
         return numbers[0]
-    return None
+    results = {match[1].replace("$", "") for match in _COMPUTED.finditer(text)}
+    computed = [number for number in numbers if number in results]
+    return computed[0] if len(computed) == 1 else None
 
 
 def _formulas(text: str) -> list[str]:

@@ -5,6 +5,8 @@ Pure and quick. :func:`prepare` rewrites an answer so that math-verify reads it 
 """
 
 import re
+from contextlib import suppress
+from decimal import Decimal, InvalidOperation
 
 _COMMANDS = (
     ("−", "-"), ("–", "-"), ("×", r"\cdot "), ("·", r"\cdot "), ("π", r"\pi "),
@@ -12,7 +14,7 @@ _COMMANDS = (
     ("≤", r"\le "), ("≥", r"\ge "), ("°", ""),
     (r"\dfrac", r"\frac"), (r"\tfrac", r"\frac"), (r"\cfrac", r"\frac"), (r"\left", ""),
     (r"\right", ""), (r"\$", ""), (r"\%", ""), ("%", ""), (r"\degree", ""), (r"\lbrace", r"\{"),
-    (r"\rbrace", r"\}"),
+    (r"\rbrace", r"\}"), ("{,}", ","), ("{:}", ":"),
 )  # fmt: skip
 _SPACES = re.compile(r"(?<!\\)\\[,;:!> ]|\\quad\b|\\qquad\b|~")
 _DEGREES = re.compile(r"\^\s*(?:\{\s*\\circ\s*\}|\\circ\b)|\\text\s*\{\s*degrees?\s*\}", re.I)
@@ -28,6 +30,22 @@ _UNIT_WORD = re.compile(
     r"(?:[a-zA-Z]{4,}(?:\s+[a-zA-Z]+)*|cm|mm|km|m|g|kg|mg|l|ml|s|h|hr|hrs|min|in|ft|mi|mph|day)"
     r"(?:\s*\^\s*\{?[23]\}?)?$"
 )
+_SCALES = {"hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9, "dozen": 12}
+_PARTS = {
+    "halves": 2, "half": 2, "thirds": 3, "third": 3, "fourths": 4, "fourth": 4, "quarters": 4,
+    "quarter": 4, "fifths": 5, "fifth": 5, "sixths": 6, "sixth": 6, "sevenths": 7, "eighths": 8,
+    "eighth": 8, "ninths": 9, "ninth": 9, "tenths": 10, "tenth": 10,
+}  # fmt: skip
+_SCALED = re.compile(rf"^(-?)([\d.,]+)\s+({'|'.join(_SCALES)})\b(?:\s+[a-z ]+)?$")
+_PARTED = re.compile(rf"^(-?\d+)\s+({'|'.join(_PARTS)})\b(?:\s+[a-z ]+)?$")
+_WORDED_POWER = {"squared": "^2", "cubed": "^3", "factorial": "!"}
+_POWERED = re.compile(rf"^(.*[\w)}}])\s+({'|'.join(_WORDED_POWER)})$")
+_NO_UNIT = re.compile(
+    r"^\S+\s+(?:minus|plus|less|more|over|times|divided|multiplied|choose|mod|modulo|percent|per"
+    r"|percentage|squared|cubed|factorial|hundred|thousand|million|billion|dozen)\b"
+)
+_SPLIT_NUMBER = re.compile(r"\d\s+\d")
+_SPACED_THOUSANDS = re.compile(r"^-?\d{1,3}(?:\s\d{3})+$")
 _THOUSANDS = re.compile(r"(?<![\d,])(\d{1,3}(?:,\d{3})+)(?![\d,])")
 _MIXED = re.compile(
     r"^(-?)\s*(\d+)"
@@ -50,10 +68,11 @@ def prepare(answer: str) -> str:
     answer = _SPACES.sub(" ", re.sub(r"(?<=\d),\\!(?=\d)", ",", answer))
     for written, meant in _COMMANDS:
         answer = answer.replace(written, meant)
-    answer = re.sub(r"\\+(?=sqrt|frac|pi\b)", r"\\", _TEXT.sub(r" \1 ", answer))
+    answer = re.sub(r"(?<!\\)\\+(?=sqrt|frac|pi\b)", r"\\", _TEXT.sub(r" \1 ", answer))
     answer = re.sub(r"^\s*\$|(?<=-)\$", "", answer).strip().rstrip("\\").strip()
     answer = _THOUSANDS.sub(lambda match: match[1].replace(",", ""), answer)
-    if unit := _UNIT_WORD.match(answer):
+    answer = _spelled(answer)
+    if (unit := _UNIT_WORD.match(answer)) and not _NO_UNIT.match(answer):
         answer = unit[1]
     answer = _CALL.sub(lambda match: rf"\sqrt{{{match[1] or match[2]}}}", answer)
     answer = _EXP.sub(r"e^{\1}", answer)
@@ -64,6 +83,19 @@ def prepare(answer: str) -> str:
     answer = re.sub(r"(?<=\d)\s*(?=\((?![^()]*,))", r" \\cdot ", answer)
     answer = re.sub(r"\s+(?:or|and)\s+", ", ", answer)
     return _improper(_PLAIN_FRACTION.sub(r"\\frac{\1}{\2}", answer).strip())
+
+
+def _spelled(answer: str) -> str:
+    """Turn "7 million", "3 fourths" and "x squared" into numbers; they are no units."""
+    if scaled := _SCALED.match(answer):
+        sign, number, word = scaled.groups()
+        with suppress(InvalidOperation):
+            return f"{sign}{Decimal(number.replace(',', '')) * _SCALES[word]:f}"
+    if parted := _PARTED.match(answer):
+        return rf"\frac{{{parted[1]}}}{{{_PARTS[parted[2]]}}}"
+    if powered := _POWERED.match(answer):
+        return powered[1] + _WORDED_POWER[powered[2]]
+    return answer
 
 
 def _improper(answer: str) -> str:
@@ -93,7 +125,12 @@ def as_interval(prepared: str) -> str:
 
 def canonical(answer: str) -> str:
     """Return the form in which equal strings are equal answers: prepared, without spaces."""
-    text = re.sub(r"\s+", "", prepare(answer)).replace(r"\cdot", "").rstrip(".")
+    text = prepare(answer)
+    if not _SPACED_THOUSANDS.match(text):
+        # Between two digits, a product sign or a space is not to be lost: 2 · 4 is not 24.
+        text = re.sub(r"(?<=\d)\s*\\cdot\s*(?=\d)", "*", text)
+        text = re.sub(r"(?<=\d)\s+(?=\d)", "_", text)
+    text = re.sub(r"\s+", "", text).replace(r"\cdot", "").rstrip(".")
     text = re.sub(r"^\\?[a-z]\\in(?=[(\[\\])", "", text)
     return re.sub(r"\^\{(\w)\}", r"^\1", re.sub(r"_\{(\w+)\}", r"_\1", text))
 
@@ -107,6 +144,8 @@ def settle(gold: str, answer: str) -> bool | None:
     ours, theirs = canonical(gold), canonical(answer)
     if ours == theirs:
         return True
+    if _NO_UNIT.match(prepare(answer)) or _is_split_number(prepare(answer)):
+        return False
     if _CLOCK.match(ours):
         return _same_time(ours, theirs)
     if _is_words(gold, ours):
@@ -119,6 +158,11 @@ def settle(gold: str, answer: str) -> bool | None:
     if re.match(r"[(\[]", ours) and "," in ours and theirs.startswith(r"\{"):
         return False
     return None
+
+
+def _is_split_number(prepared: str) -> bool:
+    """Tell whether digits stand apart without saying why, as in "1 2"."""
+    return bool(_SPLIT_NUMBER.search(prepared)) and not _SPACED_THOUSANDS.match(prepared)
 
 
 def _is_words(gold: str, canonical_gold: str) -> bool:

@@ -1,24 +1,29 @@
 """Compare maths answers in a process of its own, so that a hard time limit can be set.
 
 ``python -m hieramas_lib.tasks.maths_worker`` writes ``{"ready": true}``, then reads one JSON
-line ``{"gold", "answer"}`` after another and writes ``{"verdict"}`` of :data:`VERDICTS`, or
-``{"error"}``. It ends with its input, or with its parent.
+line ``{"gold", "answer", "limit_s"}`` after another and writes ``{"verdict"}`` of
+:data:`VERDICTS`, or ``{"error"}``. It ends with its input, or with its parent.
 """
 
 import json
 import logging
 import os
 import re
+import select
+import signal
 import sys
 import threading
 import time
-from typing import Any
+from collections.abc import Mapping
+from typing import IO, Any
 
 from hieramas_lib.tasks.maths_rules import as_interval, prepare
 
 VERDICTS = ("equal", "different", "unreadable answer", "unreadable gold")
 MAX_ANSWER = 1000
 MEMORY_LIMIT = 3 * 2**30
+WARM_UP = (("1", "2"), (r"\frac{1}{2}", "0.5"), ("[1,2)", r"(1,2)"), ("x+1=0", "2x+2=0"))
+"""Compared before the first request, which would else pay for building the parsers."""
 _EQUATION = re.compile(r"^([^=<>]+)=([^=<>]+)$")
 
 
@@ -69,7 +74,10 @@ def _with_plain_symbols(value: Any) -> Any:
     if not hasattr(value, "free_symbols"):
         return value
     plain = {s: sympy.I if s.name == "i" else sympy.Symbol(s.name) for s in value.free_symbols}
-    return value.xreplace(plain)
+    try:
+        return value.xreplace(plain)
+    except TypeError:  # ``0 < i``: complex numbers have no order, so here it is a variable
+        return value.xreplace({symbol: sympy.Symbol(symbol.name) for symbol in plain})
 
 
 def _verify(golds: Any, answers: Any) -> bool:
@@ -108,8 +116,58 @@ def _limit_memory() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT, MEMORY_LIMIT))
 
 
+def _serve_in_children(parent: int, replies: IO[str]) -> bool:
+    """Serve in a forked child, and in another where one is ended by its time limit.
+
+    A fork costs milliseconds where a new process would import sympy again. Returns True in a
+    child, which is to serve, and False in the forking process once the input has ended.
+    """
+    while True:
+        ended, held = os.pipe()  # readable once the child, which holds the other end, is gone
+        child = os.fork()
+        if child == 0:
+            os.close(ended)
+            return True
+        os.close(held)
+        while not select.select([ended], [], [], 2.0)[0]:
+            if os.getppid() != parent:  # a pipe inherited by a fork would keep us waiting
+                os.kill(child, signal.SIGKILL)
+        os.close(ended)
+        status = os.waitpid(child, 0)[1]
+        if os.getppid() != parent or not os.WIFSIGNALED(status):
+            return False
+        is_limit = os.WTERMSIG(status) == signal.SIGPROF
+        _write(replies, {"error": "timeout" if is_limit else "the comparing process crashed"})
+
+
+def _serve(replies: IO[str]) -> None:
+    """Answer one request after another until the input ends."""
+    for line in sys.stdin:
+        request = json.loads(line)
+        _limit_time(request["limit_s"])
+        try:
+            reply = {"verdict": compare(request["gold"], request["answer"])}
+        except Exception as error:
+            reply = {"error": f"the maths worker failed: {type(error).__name__}: {error}"[:300]}
+        _limit_time(0)
+        _write(replies, reply)
+
+
+def _limit_time(limit_s: float) -> None:
+    """Let the system end this process after so much CPU time, also within C code; 0 for never.
+
+    CPU time, not wall time, so that the verdict is the same on a busy machine.
+    """
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_PROF, limit_s)
+
+
+def _write(replies: IO[str], reply: Mapping[str, object]) -> None:
+    replies.write(json.dumps(reply) + "\n")
+    replies.flush()
+
+
 def _end_with_parent(parent: int) -> None:
-    """Leave once the parent is gone: a pipe inherited by a fork would keep us waiting."""
     while os.getppid() == parent:
         time.sleep(2)
     os._exit(0)
@@ -121,19 +179,17 @@ def main() -> None:
 
     logging.disable(logging.CRITICAL)
     _limit_memory()
-    threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
     replies, sys.stdout = sys.stdout, sys.stderr  # nothing but replies may reach the pipe
-    compare("1", "2")
-    replies.write(json.dumps({"ready": True}) + "\n")
-    replies.flush()
-    for line in sys.stdin:
-        request = json.loads(line)
-        try:
-            reply = {"verdict": compare(request["gold"], request["answer"])}
-        except Exception as error:
-            reply = {"error": f"{type(error).__name__}: {error}"[:300]}
-        replies.write(json.dumps(reply) + "\n")
-        replies.flush()
+    for gold, answer in WARM_UP:
+        compare(gold, answer)
+    _write(replies, {"ready": True})
+    parent = os.getppid()
+    if hasattr(os, "fork"):
+        parent = os.getpid()
+        if not _serve_in_children(os.getppid(), replies):
+            return
+    threading.Thread(target=_end_with_parent, args=(parent,), daemon=True).start()
+    _serve(replies)
 
 
 if __name__ == "__main__":

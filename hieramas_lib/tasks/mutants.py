@@ -8,7 +8,6 @@ import ast
 import json
 import logging
 import warnings
-from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 
 from hieramas_lib.paths import ROOT
@@ -69,7 +68,7 @@ def killed_mutants(task: Task) -> list[str]:
         raise ValueError(f"task {task.id} has no tests")
     tests = counting_tests(task.tests)
     ranked: list[tuple[bool, int, Mutant]] = []
-    for mutant in _varied(mutants_of(task.gold, task.tests.entry_point))[:MAX_TRIED]:
+    for mutant in varied_mutants(task.gold, task.tests.entry_point)[:MAX_TRIED]:
         result = run_program(mutant.program, tests=tests, timeout_s=TIME_LIMIT_S)
         if result.status == "failed" and result.detail.startswith("Failed_"):
             _, share, raised = result.detail.split("_")
@@ -78,11 +77,11 @@ def killed_mutants(task: Task) -> list[str]:
     return [mutant.program for mutant in _spread([entry[2] for entry in ranked])]
 
 
-def _varied(mutants: Iterable[Mutant]) -> list[Mutant]:
-    """Order mutants so that every kind of change comes up early."""
+def varied_mutants(program: str, entry_point: str) -> list[Mutant]:
+    """Return all mutants of a program, in an order in which every kind of change is early."""
     seen: dict[str, int] = {}
     turns = []
-    for mutant in mutants:
+    for mutant in mutants_of(program, entry_point):
         seen[mutant.change] = seen.get(mutant.change, 0) + 1
         turns.append((seen[mutant.change], mutant))
     return [mutant for _, mutant in sorted(turns, key=lambda turn: turn[0])]

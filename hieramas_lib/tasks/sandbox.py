@@ -16,7 +16,8 @@ import select
 import subprocess
 import sys
 import threading
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field
 from typing import IO, Any, Literal
 
 from hieramas_lib.paths import ROOT
@@ -47,10 +48,13 @@ class ProgramResult:
         status: ``passed`` (ran to its end, all assertions held), ``failed``, ``timeout``, or
             ``error`` (a failure of ours, never the program's).
         detail: The exception's type, or how the program ended, e.g. ``"exit 0"``.
+        seconds: Wall time from the program's start until nothing of it was left; two equal
+            results may differ in it.
     """
 
     status: ProgramStatus
     detail: str = ""
+    seconds: float = field(default=0.0, compare=False)
 
 
 class Server:
@@ -81,7 +85,7 @@ class Server:
         write_frame(_fd(process.stdin), request)
         write_frame(_fd(process.stdin), tests)
         verdict = self._read(process, timeout_s + _GRACE_S)
-        return ProgramResult(verdict["status"], verdict["detail"])
+        return ProgramResult(verdict["status"], verdict["detail"], verdict["seconds"])
 
     def _started(self) -> "subprocess.Popen[bytes]":
         if self._process is not None and self._process.poll() is None:
@@ -164,7 +168,9 @@ class Sandbox:
         server = self._idle.get()
         try:
             if os.name == "nt":
-                return ProgramResult(*run_plain(program, tests, timeout_s))
+                started = time.monotonic()
+                verdict = run_plain(program, tests, timeout_s)
+                return ProgramResult(*verdict, time.monotonic() - started)
             return server.run(program, tests, timeout_s)
         finally:
             self._idle.put(server)
@@ -188,7 +194,7 @@ _SELF_TEST: tuple[tuple[str, str, float, ProgramStatus], ...] = (
     ("def f(x): return x + 1", "assert f(1) == 2", 10.0, "passed"),
     ("def f(x): return x", "assert f(1) == 2", 10.0, "failed"),
     ("assert 1 + 1 == 2", "", 10.0, "passed"),
-    ("while True: pass", "", 0.2, "timeout"),
+    ("while True: pass", "", 0.1, "timeout"),
     ("", "assert True", 10.0, "failed"),
 )
 
@@ -214,10 +220,11 @@ def run_program(program: str, *, tests: str = "", timeout_s: float = 5.0) -> Pro
     Raises:
         SandboxUnusable: the server does not start, or its self-test fails.
     """
-    return _shared_sandbox().run(program, tests, timeout_s)
+    return shared_sandbox().run(program, tests, timeout_s)
 
 
-def _shared_sandbox() -> Sandbox:
+def shared_sandbox() -> Sandbox:
+    """Return this process's sandbox; a forked child gets its own."""
     global _shared
     with _shared_lock:
         if _shared is None:

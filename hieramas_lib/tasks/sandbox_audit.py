@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from hieramas_lib.tasks.sandbox_isolation import python_folders
+from hieramas_lib.tasks.sandbox_isolation import python_folders, solution_folders
 
 _FORBIDDEN = (
     "socket.", "subprocess.", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.fork",
@@ -24,18 +24,23 @@ def audit_hook(folder: str) -> Callable[[str, tuple[Any, ...]], None]:
     """Return a hook for :func:`sys.addaudithook`, which cannot be removed again.
 
     It refuses sockets, new processes, signals to others, foreign libraries, writing outside
-    ``folder``, and reading outside it and Python's own folders, by PermissionError.
+    ``folder``, reading outside it and Python's own folders, and reading a benchmark's
+    solutions, by PermissionError.
     """
     readable = tuple(os.path.realpath(path) for path in [*python_folders(), folder])
+    hidden = tuple(os.path.realpath(path) for path in solution_folders())
     devices = ("/dev/null", "/dev/urandom")
     writable = (os.path.realpath(folder),)
     realpath, write_flags = os.path.realpath, os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
+
+    def within(text: str, folders: tuple[str, ...]) -> bool:
+        return any(text == folder or text.startswith(folder + "/") for folder in folders)
 
     def inside(path: Any, folders: tuple[str, ...]) -> bool:
         if isinstance(path, int):
             return True
         text = realpath(os.fsdecode(path))
-        return text in devices or any(text == f or text.startswith(f + "/") for f in folders)
+        return text in devices or (within(text, folders) and not within(text, hidden))
 
     def hook(event: str, args: tuple[Any, ...]) -> None:
         if event.startswith(_FORBIDDEN):

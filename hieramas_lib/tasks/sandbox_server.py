@@ -36,7 +36,7 @@ from typing import Any
 from hieramas_lib.tasks import sandbox_isolation as isolation
 from hieramas_lib.tasks.sandbox_audit import audit_hook
 from hieramas_lib.tasks.sandbox_candidate import REPLIES, REQUESTS, run_candidate
-from hieramas_lib.tasks.sandbox_checker import Candidate, Verdict, check
+from hieramas_lib.tasks.sandbox_checker import Candidate, check
 from hieramas_lib.tasks.sandbox_wire import read_frame, write_frame
 
 _IDLE_POLL_S = 2.0
@@ -100,9 +100,10 @@ def _close_standard_streams() -> None:
     os.close(null)
 
 
-def _run(request: dict[str, Any], host: Host) -> Verdict:
+def _run(request: dict[str, Any], host: Host) -> dict[str, Any]:
     """Run one program and leave nothing of it behind."""
-    deadline = time.monotonic() + request["timeout_s"]
+    started = time.monotonic()
+    deadline = started + request["timeout_s"]
     folder = isolation.FOLDER if host.namespaces else tempfile.mkdtemp(prefix="program-")
     if host.namespaces:
         isolation.fresh_folder()
@@ -125,7 +126,8 @@ def _run(request: dict[str, Any], host: Host) -> Verdict:
         _sweep([pid for pid in (candidate and candidate.get("pid"), checker) if pid])
         if not host.namespaces:
             _remove(folder)
-    return verdict or {"status": "timeout", "detail": f"{request['timeout_s']:g} s"}
+    verdict = verdict or {"status": "timeout", "detail": f"{request['timeout_s']:g} s"}
+    return verdict | {"seconds": time.monotonic() - started}
 
 
 def _next_frame(fd: int, deadline: float) -> dict[str, Any] | None:

@@ -18,10 +18,18 @@ LETTERS = "ABCDEFGHIJ"
 
 @dataclass(frozen=True, slots=True)
 class CodeTests:
-    """What a program is run against: ``check(entry_point)`` after executing ``program``."""
+    """What a program is run against: ``check(entry_point)`` after executing ``program``.
+
+    Attributes:
+        entry_point: Name of the function that is tested.
+        program: Python source that defines ``check``.
+        time_limit_s: Wall seconds for all tests together. A task whose reference program is
+            slow gives more, see :func:`hieramas_lib.tasks.grading.grade`.
+    """
 
     entry_point: str
     program: str
+    time_limit_s: float = 5.0
 
 
 @dataclass(frozen=True, slots=True)

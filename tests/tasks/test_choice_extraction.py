@@ -40,6 +40,8 @@ TEN = tuple(f"option text {i}" for i in range(10))
         ("The capital meant here is C. Bonn was chosen in 1949.", "C"),
         ("I would say (C).", "C"),
         ("Let me see.\nB", "B"),
+        ("The correct option is C, Bonn.", "C"),
+        ("The answer is (C), not (A) or (B).", "C"),
     ],
 )
 def test_clear_statements(text: str, letter: str) -> None:
@@ -90,6 +92,12 @@ def test_the_text_of_an_option(text: str, letter: str) -> None:
         "Answer: A, C and D",
         "The answer is (A, C, D).",
         "Answer: B/C",
+        "Answer: B or A or C",
+        "Answer: B, A",
+        "Answer: **A** and **B**",
+        r"\boxed{A}, that is \boxed{A, B}",
+        "Answer seems hard to give.",
+        "A good question.",
         "A. Paris\nB. Rome\nC. Bonn\nD. Oslo",
         "**B** is near, **C** is far.",
         "B. F. Skinner wrote on behaviour.",
@@ -120,6 +128,15 @@ def test_letters_as_options_are_read_as_letters_of_options() -> None:
     assert extract_choice("Answer: B", ("A", "AB", "B", "O")) == "B"
 
 
+def test_an_options_text_behind_its_letter_names_no_other_letter() -> None:
+    names = ("B. F. Skinner", "D. O. Hebb", "Émile Durkheim", "C. Wright Mills")
+    for letter, name in zip("ABCD", names, strict=True):
+        assert extract_choice(f"Answer: {letter}. {name}", names) == letter
+        assert extract_choice(f"The correct option is {letter}, {name}.", names) == letter
+        assert extract_choice(f"Answer: {name}", names) == letter
+    assert extract_choice("The answer is B, Élan vital.", ("a", "b", "c", "d", "e")) == "B"
+
+
 def test_an_option_inside_another() -> None:
     options = ("mass", "mass and energy", "energy", "charge")
     assert extract_choice("Answer: mass and energy", options) == "B"
@@ -144,9 +161,17 @@ def test_a_final_answer_line_decides_whatever_comes_before(letter: str, prose: s
 
 
 @pytest.mark.parametrize(
-    "piece", ["answer is ", r"\boxed{", "A, ", "(A) is ", "**", "A. Paris\n", "$"]
+    "piece",
+    ["answer is ", r"\boxed{", "A, ", "(A) is ", "**", "A. Paris\n", "$", "\\", "Answer: A\n"],
 )
 def test_long_input_takes_under_a_second(piece: str) -> None:
     started = time.process_time()
     extract_choice((piece * 20_000)[:20_000], CITIES)
     assert time.process_time() - started < 1
+
+
+def test_a_minus_sign_belongs_to_the_option():
+    options = ("1", "-1", "0", "2")
+    assert extract_choice("Answer: -1", options) == "B"
+    assert extract_choice("Answer: 1", options) == "A"
+    assert extract_choice("Answer: - B", options) == "B"

@@ -93,6 +93,30 @@ def test_without_a_fence_the_longest_valid_part_wins() -> None:
     assert _run(extract_code(text, "f")) == 3
 
 
+LONG = "import math\n\n\ndef f(x):\n    y = math.floor(x)\n    return y\n"
+
+
+@pytest.mark.parametrize("fence", ["", "```python\n"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"def f(x): return -1\nThat fails. Better:\n\n{LONG}",
+        f"def f(x):\n    pass\n\nThat is a stub: now the body:\n\n{LONG}\nDone.",
+        f"{LONG}\nIt is not the same as:\n\ndef f(x): return -1\n",
+        f"def f(x):\n    return (\n\nI start again!\n\n{LONG}\nThat is it.\n\ndef f(x): ...\n",
+    ],
+)
+def test_the_longest_valid_part_wins_wherever_it_stands(text: str, fence: str) -> None:
+    program = extract_code(fence + text, "f")
+    assert program is not None and program.strip() == LONG.strip()
+
+
+def test_a_stub_is_taken_only_where_nothing_else_is() -> None:
+    stub = "def f(x):\n    '''Return x, and then explain at length why that is right.'''\n"
+    assert _run(extract_code(f"{stub}\nHere it is.\n\n{PLAIN}\nDone now.", "f")) == 3
+    assert extract_code(f"{stub}\nThat is all.", "f") == stub
+
+
 def test_a_fence_inside_a_string_does_not_end_the_program() -> None:
     program = "def f(x):\n    '''Use\n    ```\n    f(1)\n    ```\n    '''\n    return x\n"
     assert _run(extract_code(f"```python\n{program}```", "f")) == 3

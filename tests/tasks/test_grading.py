@@ -1,10 +1,8 @@
 """The verdict on answers, end to end."""
 
-import gzip
 import json
 import random
 import time
-from collections import Counter
 
 import pytest
 
@@ -110,9 +108,10 @@ def test_every_other_option_is_wrong() -> None:
                 assert grade(task, answer).correct == (letter == task.gold), (task.id, answer)
 
 
-def test_every_tempting_answer_is_wrong() -> None:
+@pytest.mark.parametrize("count", [1, pytest.param(9, marks=pytest.mark.slow)])
+def test_tempting_answers_are_wrong(count: int) -> None:
     for task in load_tasks("maths"):
-        for slip in task.tempting:
+        for slip in task.tempting[:count]:
             verdict = grade(task, f"Answer: \\boxed{{{slip}}}")
             assert (verdict.status, verdict.detail) == ("wrong", ""), (task.id, slip)
 
@@ -124,60 +123,6 @@ def test_order_does_not_matter() -> None:
     ]
     first = [grade(task, text) for task, text in pairs]
     assert [grade(task, text) for task, text in reversed(pairs)] == first[::-1]
-
-
-OPEN = {
-    19: "goes on to answer invented questions: the last statement wins",
-    83: "no mark on the answer, three numbers in the last sentence",
-    84: "no mark on the answer, three numbers in the last sentence",
-    109: "boxes hold intermediate ratios, the name follows in prose",
-}
-"""Rows that we grade otherwise than their reader did, and why. None is graded correct."""
-
-GOOD = {
-    "correct": {"correct"},
-    "incorrect": {"wrong", "unparsed"},
-    "no_answer": {"unparsed", "empty"},
-}
-
-
-def _cases() -> list[dict[str, str]]:
-    lines = (SHARED / "answer_extraction_cases.jsonl").read_text(encoding="utf-8").splitlines()
-    return [row for row in map(json.loads, lines) if row["review"] in GOOD]
-
-
-def _options(row: dict[str, str]) -> tuple[str, ...]:
-    sample = SHARED / "mmlu_pro_sample1000.jsonl.gz"
-    with gzip.open(sample, "rt", encoding="utf-8") as lines:
-        known = {q["question_id"]: q["options"] for q in map(json.loads, lines)}
-    few = row["benchmark"] in ("mmlu_redux", "routerarena/MMLU_formal_logic", "routerarena/ArcMMLU")
-    options = list(known.get(row["item"], ()))
-    return (*options, *(f"unknown text {i}" for i in range(len(options), 4 if few else 10)))
-
-
-@shared
-def test_agreement_with_our_reading_of_real_replies(capsys: pytest.CaptureFixture[str]) -> None:
-    right: Counter[str] = Counter()
-    total: Counter[str] = Counter()
-    disagreed = set[int]()
-    for row in _cases():
-        is_choice = "mmlu" in row["benchmark"].lower()
-        if row["benchmark"] in ("mbpp", "livecodebench"):
-            continue
-        kind = "choice" if is_choice else "maths"
-        options = _options(row) if is_choice else ()
-        task = Task(f"case/{row['id']}", "cases", kind, "s", "?", row["gold"], options)  # type: ignore[arg-type]
-        agreed = grade(task, row["raw_output"]).status in GOOD[row["review"]]
-        total[row["kind"]] += 1
-        right[row["kind"]] += agreed
-        if not agreed:
-            disagreed.add(int(row["id"]))
-    with capsys.disabled():
-        print("\nkind: right / total")
-        for kind, count in sorted(total.items()):
-            print(f"{kind}: {right[kind]} / {count}")
-        print(f"all: {right.total()} / {total.total()}; open: {OPEN}")
-    assert disagreed == OPEN.keys()
 
 
 @shared

@@ -38,6 +38,14 @@ from hieramas_lib.tasks.maths_extraction import extract_expression
         ("The line is $y = -2x$.", "y = -2x"),
         ("The cashier gives back $5.00 in change.", "5.00"),
         ("In total, 3 onions + 1 potato = 4 onions and potatoes.", "4"),
+        ("So 5 springs come to 5 * 14400 = 72000.\nThat is 72000 in 4 hours.", "72000"),
+        ("Savings = $15 - $9 = $6\n\nShe saves $6 on 18 flowers.", "6"),
+        (r"$\boxed{840}$ and again $\boxed{840}$", "840"),
+        ("Answer: **73**", "73"),
+        ("**73**", "73"),
+        ("It has 8,000 seats.", "8,000"),
+        ("Adding up, the sum is 9,", "9"),
+        ("Of course,\nit is 3,", "3"),
         ("12", "12"),
         ("$\\frac{1}{2}$", r"\frac{1}{2}"),
         ("x^2 - 1", "x^2 - 1"),
@@ -55,6 +63,10 @@ def test_what_is_stated(text: str, expression: str) -> None:
         "Answer: it cannot be determined",
         "There is not enough information.",
         "Of the 5 springs, 72000 jellyfish come in 4 hours.",
+        "First 100 - 4 = 96, then 100 + 25 = 125.\nSince 125 is more than 96 we choose it.",
+        ",",
+        "Answer: ,",
+        r"\boxed{,}",
         r"We get \[ r^8 e^{8i} - r^7",
         "Together they collected 27 + 11 = <<27+1",
         r"the value is \boxed{3",
@@ -81,9 +93,23 @@ def test_a_final_answer_line_decides_whatever_comes_before(number: int, prose: s
     assert extract_expression(f"{prose}\nAnswer: \\boxed{{{number}}}") == str(number)
 
 
-@pytest.mark.parametrize(
-    "piece", [r"\boxed{", "Answer: ", "answer is ", "$", r"\(", "####", "1 = ", "{", r"\[", "1,"]
+PIECES = (
+    r"\boxed{",
+    "Answer: ",
+    "answer is ",
+    "$",
+    r"\(",
+    "####",
+    "1 = ",
+    "= ",
+    "{",
+    r"\[",
+    "1,",
+    "\\",
 )
+
+
+@pytest.mark.parametrize("piece", PIECES)
 def test_long_input_takes_under_a_second(piece: str) -> None:
     started = time.process_time()
     extract_expression((piece * 20_000)[:20_000])

@@ -1,15 +1,19 @@
 """Whether two maths answers are equal, and the process that says so."""
 
+import itertools
 import multiprocessing
 import os
 import threading
 import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
 from hieramas_lib.tasks import maths_grading
+from hieramas_lib.tasks.grading import grade
 from hieramas_lib.tasks.maths_grading import GraderError, MathsComparer, maths_verdict
+from hieramas_lib.tasks.task import Task
 
 EQUAL = [
     (r"\frac54", "1 1/4"),
@@ -29,6 +33,8 @@ EQUAL = [
     ("5", "$5.00"),
     ("26000", "1000(26)"),
     ("58,500", "58500"),
+    (r"1000\pi", r"1,000\pi"),
+    ("e^{16}-1", "-1 + exp(16)"),
     (r"10,\!080", "10080"),
     (r"\{-2,3\}", "x=3 or x=-2"),
     (r"3\sqrt{2}", "sqrt(18)"),
@@ -51,6 +57,7 @@ EQUAL = [
     (r"\frac{1}{2}", "0.5"),
     (r"\frac{3}{56}", "0.0535714285714164"),
     ("2+3i", "3i+2"),
+    ("0<i", "i>0"),
     (r"16 - 16 \sqrt{3} i", r"16-16i\sqrt{3}"),
     (r"\frac{52}{37} + \frac{21 i}{37}", r"\frac{52+21i}{37}"),
     ("2i", "(1+i)^2"),
@@ -97,6 +104,97 @@ DIFFERENT = [
 ]
 
 
+# What math-verify, or a grader before it, is reported to get wrong: gold, replies that are right,
+# replies that are wrong.
+FAULTS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
+    "a bare gold answer parses to nothing": (
+        r"\dfrac{9}{7}", (r"\boxed{\frac97}", "Answer: 9/7"), ("Answer: 7/9",)
+    ),
+    "a mixed number is cut to its whole part": (
+        r"\frac54", ("Answer: 1 1/4", r"\boxed{1\frac14}"), ("Answer: 1", "Answer: 11/4")
+    ),
+    "a mixed answer equals its whole part": ("2", ("Answer: 2",), ("Answer: 2 2/3",)),
+    "the base is ignored": (
+        "4210_5", ("Answer: 4210_5", r"\boxed{4210_{5}}"), ("Answer: 4210_6", "Answer: 555")
+    ),
+    "a gold in base ten equals any base": ("4210", ("Answer: 4210",), ("Answer: 4210_5",)),
+    "a clock time is no expression": (
+        r"\text{4:30 p.m.}",
+        ("Answer: 4:30 p.m.", "Answer: 4:30 PM", r"\boxed{4{:}30\text{ pm}}"),
+        ("Answer: 4:30 a.m.", "Answer: 5:30 p.m.", "Answer: 4"),
+    ),
+    "a percentage equals its fraction": (
+        r"50\%", ("Answer: 50%", r"\boxed{50\%}", "Answer: 50"), ("Answer: 0.5", "Answer: 5%")
+    ),
+    "a name is no expression": (
+        r"\text{Evelyn}", ("Answer: Evelyn", r"\boxed{\text{Evelyn}}"), ("Answer: Angela",)
+    ),
+    "a bare name is no expression": (
+        "Evelyn", ("Answer: Evelyn", r"\boxed{\text{Evelyn}}"), ("Answer: Angela", "Answer: E")
+    ),
+    "tiny values are all equal": (
+        "1/2^{99}", ("Answer: 1/2^99", r"\boxed{2^{-99}}"), ("Answer: 1/2^98", "Answer: 0")
+    ),
+    "a sign before a roman e is lost": (
+        r"1-1/\mathrm{e}", (r"\boxed{1-\frac1e}",), (r"\boxed{1+1/\mathrm{e}}",)
+    ),
+    "two equations both parse to 0": (
+        "3*x-1*y+13=0", ("Answer: 6x-2y=-26",), ("Answer: 3x+4y+14=0", "Answer: 0")
+    ),
+    "a root without braces is dropped": (
+        "4", ("Answer: 4",), (r"\boxed{4\sqrt(2)}", r"\boxed{4\sqrt2}", "Answer: 4 sqrt(2)")
+    ),
+    "a root in the gold is dropped": (
+        r"4\sqrt2", (r"\boxed{4\sqrt{2}}", "Answer: 4*sqrt(2)"), ("Answer: 4",)
+    ),
+    "pi without a backslash is nothing": (
+        r"\frac{\pi}{2}", ("Answer: pi/2", "Answer: π/2"), ("Answer: 1/2", "Answer: pi")
+    ),
+    "a function without a backslash is dropped": (
+        "-1", ("Answer: -1",), ("Answer: -1 + exp(16)", "Answer: -1+e^16")
+    ),
+    "two boxes are joined": (
+        "840", (r"so $\boxed{840}$, that is $\boxed{840}$",), (r"\boxed{840840}",)
+    ),
+    "bold hides the number": ("73", ("**73**", "Answer: **73**"), ("**37**",)),
+    "thousands are cut off": (
+        "8,000",
+        ("Answer: 8,000", r"\boxed{8{,}000}", "Answer: 8000", "It is $8,000."),
+        ("Answer: 000", "Answer: 8"),
+    ),
+    "a lone comma is the final number": ("3", ("Of course,\nit is 3,",), (",", "Answer: ,")),
+    "a list equals each of its members": ("1,-2", ("Answer: -2, 1",), ("Answer: 1", "Answer: -2")),
+    "a member equals a list that holds it": ("2", ("Answer: 2",), ("Answer: 2, 3",)),
+    "a value equals its equation, one way only": ("5", ("Answer: x = 5",), ("Answer: x = 6",)),
+    "an equation equals its value, the other way": ("x=5", ("Answer: 5",), ("Answer: 6",)),
+    "a number is rounded to its integer": ("326.5", ("Answer: 326.50",), ("Answer: 326.53",)),
+    "two conics raise an error": (
+        "x^2+y^2=1", ("Answer: 2x^2+2y^2=2",), ("Answer: x^2-y^2=1",)
+    ),
+    "an open end equals a closed one": ("(2,3)", ("Answer: (2, 3)",), ("Answer: [2,3]",)),
+    "a set equals a tuple": (r"\{1,2\}", (r"\boxed{\{2,1\}}",), ("Answer: (1,2)",)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_reported_faults_are_guarded(fault: str) -> None:
+    gold, right, wrong = FAULTS[fault]
+    task = Task("f", "faults", "maths", "s", "?", gold)
+    for reply in (*right, rf"Hence the answer is $\boxed{{{gold}}}$."):
+        assert grade(task, reply).status == "correct", reply
+    for reply in wrong:
+        assert grade(task, reply).status in ("wrong", "unparsed"), reply
+
+
+NUMBERS = ("2", "3", "1/2", r"\frac{2}{3}", "0.5", "2 1/2", r"\sqrt{2}", "pi", "50%", "1,000", "-3")
+
+
+def test_two_numbers_are_equal_either_way_round() -> None:
+    for one, other in itertools.combinations(NUMBERS, 2):
+        verdicts = {maths_verdict(one, other), maths_verdict(other, one)}
+        assert len(verdicts) == 1, (one, other)
+
+
 @pytest.mark.parametrize(("gold", "answer"), EQUAL)
 def test_equal(gold: str, answer: str) -> None:
     assert maths_verdict(gold, answer) == "equal"
@@ -111,13 +209,40 @@ def test_a_timeout_is_an_error_and_the_worker_is_replaced() -> None:
     comparer = MathsComparer(time_limit_s=1.0)
     try:
         assert comparer.compare("1", "1") == "equal"
-        comparer._time_limit_s = 1e-6
+        comparer.time_limit_s = 1e-6
         with pytest.raises(GraderError, match="timeout"):
             comparer.compare("x^{20}-1", "(x^{10}-1)(x^{10}+1)")
-        comparer._time_limit_s = 10.0
+        comparer.time_limit_s = 10.0
         assert comparer.compare("2", "4/2") == "equal"
     finally:
         comparer.close()
+
+
+def test_a_timeout_costs_no_restart() -> None:
+    comparer = MathsComparer(time_limit_s=0.2)
+    try:
+        assert comparer.compare("1", "1") == "equal"
+        process = comparer._process
+        for _ in range(3):
+            with pytest.raises(GraderError, match="timeout"):
+                comparer.compare("9", "9^{9^{9^{9}}}")  # within C code, deaf to Python's signals
+        assert comparer.compare("2", "4/2") == "equal"
+        assert comparer._process is process
+    finally:
+        comparer.close()
+
+
+def test_nothing_is_left_running() -> None:
+    comparer = MathsComparer()
+    comparer.compare("1", "1")
+    assert comparer._process is not None
+    group = comparer._process.pid
+    comparer.close()
+    deadline = time.monotonic() + 10
+    with pytest.raises(ProcessLookupError):
+        while time.monotonic() < deadline:
+            os.killpg(group, 0)
+            time.sleep(0.05)
 
 
 def test_a_dead_worker_is_replaced() -> None:
@@ -143,7 +268,7 @@ def test_a_power_tower_does_not_stop_grading() -> None:
     try:
         with pytest.raises(GraderError, match="timeout"):
             comparer.compare("9", "9^{9^{9^{9}}}")
-        comparer._time_limit_s = 10.0
+        comparer.time_limit_s = 10.0
         assert comparer.compare("6", "18/3") == "equal"
     finally:
         comparer.close()
@@ -186,3 +311,39 @@ def test_speed(capsys: pytest.CaptureFixture[str]) -> None:
         print(f"\nmaths comparisons per second, warm worker: {rate:.0f}")
     assert rate > 10
     assert threading.active_count() < 20
+
+
+@pytest.mark.parametrize(
+    ("gold", "answer"),
+    [
+        ("24", r"2\cdot4"), ("105", "10*5"), ("1010", r"10 \cdot 10"), ("12", r"1\ 2"),
+        ("3", "3 squared"), ("3", "3 fourths"), ("3", "3 minus x"), ("7", "7 million"),
+        ("2", "2 dozen"), ("10", "10 factorial"), ("5", "5 less than zero"), 
+        ("5", "5 percent more"),
+    ],
+)  # fmt: skip
+def test_words_and_signs_that_change_a_number_are_no_units(gold: str, answer: str):
+    assert maths_verdict(gold, answer) != "equal"
+
+
+@pytest.mark.parametrize(
+    ("gold", "answer"),
+    [
+        ("8", r"2\cdot 4"), ("9", "3 squared"), (r"\frac{3}{4}", "3 fourths"), ("24", "2 dozen"),
+        ("7000000", "7 million"), ("1500000", "1.5 million"), ("1000", "1 000"), ("5", "5 apples"),
+        ("12", "12 cm"), ("30", "30 degrees"), ("6", "3 factorial"),
+    ],
+)  # fmt: skip
+def test_spelled_numbers_and_units_are_read(gold: str, answer: str):
+    assert maths_verdict(gold, answer) == "equal"
+
+
+def test_the_worker_knows_no_keys(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("SOME_API_KEY", "secret-for-test")
+    comparer = MathsComparer()
+    assert comparer.compare("1/2", "0.5") == "equal"
+    pid = comparer._process.pid
+    environment = Path(f"/proc/{pid}/environ")
+    if not environment.exists():
+        pytest.skip("this system shows no environments of processes")
+    assert b"secret-for-test" not in environment.read_bytes()

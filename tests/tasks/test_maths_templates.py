@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import cache
 from random import Random
@@ -18,6 +18,7 @@ from math_verify import parse
 
 from hieramas_lib.paths import ROOT, data_path
 from hieramas_lib.tasks.load import load_tasks
+from hieramas_lib.tasks.maths_grading import maths_verdict
 from hieramas_lib.tasks.maths_templates.build import SUBJECTS, build_records, to_jsonl
 from hieramas_lib.tasks.maths_templates.template import Problem, Template, draw, write
 from hieramas_lib.tasks.task import Task
@@ -60,12 +61,7 @@ def test_coverage() -> None:
 def test_tempting_answers_are_distinct_from_each_other_and_the_gold() -> None:
     for task in TASKS:
         assert 2 <= len(task.tempting) <= 3
-        answers = [task.gold, *task.tempting]
-        assert len(set(answers)) == len(answers)
-        if not re.search(r"[(\[]|_\{", task.gold):
-            values = [complex(evaluate(answer)) for answer in answers]
-            for one, other in itertools.combinations(values, 2):
-                assert abs(one - other) > 1e-9, task.id
+        check_answers([task.gold, *task.tempting])
 
 
 def test_draws_where_a_slip_is_right_are_put_back() -> None:
@@ -408,18 +404,91 @@ def test_every_template_is_checked() -> None:
     assert {name_of(task) for task in TASKS} == CHECKS.keys() | OTHERWISE
 
 
+def check_gold(name: str, prompt: str, written_gold: str) -> None:
+    expected = complex(CHECKS[name](prompt, numbers(prompt)))  # type: ignore[call-overload]
+    gold = evaluate(written_gold)
+    tolerance = 1e-3 if name == "work-rate" else 1e-6
+    assert abs(gold - expected) < tolerance * max(1, abs(gold)), (prompt, written_gold)
+
+
 @pytest.mark.parametrize("name", list(CHECKS))
 def test_gold_worked_out_another_way(name: str) -> None:
     tasks = [task for task in TASKS if name_of(task) == name]
     assert len(tasks) == 6
     for task in tasks:
-        expected = CHECKS[name](task.prompt, numbers(task.prompt))
-        gold = evaluate(task.gold)
-        tolerance = 1e-3 if name == "work-rate" else 1e-6
-        assert abs(gold - complex(expected)) < tolerance * max(1, abs(gold)), (
-            task.prompt,
-            task.gold,
-        )  # type: ignore[call-overload]
+        check_gold(name, task.prompt, task.gold)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [t.name for group in SUBJECTS.values() for t in group])
+def test_ten_other_problems_of_each_template(name: str) -> None:
+    template = next(t for group in SUBJECTS.values() for t in group if t.name == name)
+    used: set[str] = set()
+    for number in range(10):
+        problem = draw(template, f"other/{number}", used)
+        used.add(problem.prompt)
+        check_sense(name, problem.prompt, write(problem.gold))
+        check_answers([write(answer) for answer in (problem.gold, *problem.tempting)])
+        if name in CHECKS:
+            check_gold(name, problem.prompt, write(problem.gold))
+
+
+# --- sensible problems ------------------------------------------------------------------------
+
+POSITIVE = {
+    "meals", "committee", "dice-sum", "letter-arrangements", "same-colour", "at-least-heads",
+    "paths-avoiding", "rectangle-perimeter", "hypotenuse", "sector-area", "triangle-area",
+    "cone-volume", "altitude-to-hypotenuse", "inradius", "roots-difference", "work-rate",
+    "divisor-count", "factorial-zeros", "least-common-multiple", "three-remainders",
+    "divisible-by-either", "fraction-sum", "two-price-changes", "ratio-share",
+    "average-with-new", "common-remainder", "repeating-decimal", "distance-to-plane",
+    "triangle-in-space",
+}  # fmt: skip
+"""Templates that ask for a length, a count, a price or a share: above 0, also by a slip."""
+
+PROBABILITIES = {"dice-sum", "same-colour", "at-least-heads"}
+
+
+def check_sense(name: str, prompt: str, gold: str) -> None:
+    """Check the wording, and that the numbers are no degenerate case."""
+    assert not re.search(r"(?<![\w.,$^{-])1 [a-z]+s\b(?! and)", prompt), prompt  # "1 apples"
+    assert not re.search(r"\}\{0\}|\+ -|- -|\b(?:nan|oo|zoo)\b", prompt + gold), prompt
+    if name in POSITIVE:
+        assert evaluate(gold).real > 0, prompt
+    if name in PROBABILITIES:
+        assert evaluate(gold).real < 1, prompt
+    n = numbers(prompt)
+    if name == "average-with-new":
+        assert evaluate(gold).real <= 100, prompt
+    if name == "line-intercept":
+        assert n[0] * n[2] != 0 and n[1] != n[3], prompt
+    if name == "least-common-multiple":
+        assert n[1] % n[0] != 0, prompt
+    if name == "power-remainder":
+        assert n[0] % n[2] > 1, prompt
+    if name in ("triangle-area", "inradius"):
+        assert n[0] + n[1] > n[2], prompt
+
+
+def check_answers(answers: Sequence[str]) -> None:
+    """Check that no two of the answers are the same number, point, set or expression."""
+    if not re.search(r"[(\[]|_\{", answers[0]):
+        values = [evaluate(answer) for answer in answers]
+        assert all(abs(a - b) > 1e-9 for a, b in itertools.combinations(values, 2)), answers
+        return
+    for one, other in itertools.combinations(answers, 2):
+        assert maths_verdict(one, other) == "different", (one, other)
+
+
+def test_shipped_problems_make_sense() -> None:
+    for task in TASKS:
+        check_sense(name_of(task), task.prompt, task.gold)
+
+
+def test_slips_could_be_answers() -> None:
+    for task in TASKS:
+        if name_of(task) in POSITIVE:
+            assert all(evaluate(slip).real > 0 for slip in task.tempting), task.id
 
 
 def inside(answer: str, t: float) -> bool:

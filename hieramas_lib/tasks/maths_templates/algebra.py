@@ -19,14 +19,15 @@ def _linear_equation(rng: Random) -> Problem:
 
 
 def _line_intercept(rng: Random) -> Problem:
-    (x1, x2), y1, y2 = rng.sample(range(-8, 9), 2), rng.randint(-9, 9), rng.randint(-9, 9)
+    (x1, x2), (y1, y2) = rng.sample(range(-8, 9), 2), rng.sample(range(-9, 10), 2)
+    if x1 * x2 == 0:  # the answer would be read off a point
+        return _line_intercept(rng)
     slope = Rational(y2 - y1, x2 - x1)
     prompt = (
         f"A line passes through the points $({x1}, {y1})$ and $({x2}, {y2})$. "
         "At what value of $y$ does it cross the $y$-axis?"
     )
-    flipped = 1 / slope if slope else sympy.Integer(0)
-    return Problem(prompt, y1 - slope * x1, (y1 + slope * x1, y1 - flipped * x1, slope))
+    return Problem(prompt, y1 - slope * x1, (y1 + slope * x1, y1 - x1 / slope, slope))
 
 
 def _linear_system(rng: Random) -> Problem:

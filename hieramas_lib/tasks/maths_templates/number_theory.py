@@ -15,6 +15,8 @@ _MODULI = ((5, 7, 9), (4, 7, 9), (5, 6, 11), (7, 8, 9), (3, 8, 11), (5, 8, 13), 
 def _least_common_multiple(rng: Random) -> Problem:
     common = rng.randint(2, 9)
     a, b = sorted(common * k for k in rng.sample(range(2, 12), 2))
+    if b % a == 0:
+        return _least_common_multiple(rng)
     prompt = f"What is the least common multiple of {a} and {b}?"
     return Problem(prompt, lcm(a, b), (a * b, gcd(a, b), a * b // common**2, a + b))
 
@@ -53,7 +55,7 @@ def _factorial_zeros(rng: Random) -> Problem:
 def _power_remainder(rng: Random) -> Problem:
     a, n = rng.randint(2, 12), rng.randint(20, 200)
     m = rng.choice([7, 9, 11, 13, 17, 19, 23])
-    if gcd(a, m) != 1:
+    if gcd(a, m) != 1 or a % m == 1:
         return _power_remainder(rng)
     prompt = f"What is the remainder when ${a}^{{{n}}}$ is divided by {m}?"
     return Problem(prompt, pow(a, n, m), (pow(a, n + 1, m), pow(a, n - 1, m), a * n % m, 1))
@@ -74,7 +76,8 @@ def _three_remainders(rng: Random) -> Problem:
 
 def _divisible_by_either(rng: Random) -> Problem:
     n = rng.randint(200, 2000)
-    a, b, c = rng.sample([2, 3, 4, 5, 6, 7, 9, 10, 11], 3)
+    c, *rest = rng.sample([2, 3, 4, 5, 6, 7, 9, 10, 11], 3)
+    a, b = sorted(rest)
     if lcm(a, b) in (a, b) or a % c == 0 or b % c == 0:
         return _divisible_by_either(rng)
     prompt = (
@@ -83,7 +86,13 @@ def _divisible_by_either(rng: Random) -> Problem:
     )
     either = n // a + n // b - n // lcm(a, b)
     banned = n // lcm(a, c) + n // lcm(b, c) - n // lcm(a, b, c)
-    slips = (n // a + n // b - n // c, either, either - n // c, either - n // lcm(a, b, c))
+    exactly_one = either - n // lcm(a, b)
+    slips = (
+        either,
+        n // a + n // b - n // lcm(a, c) - n // lcm(b, c),
+        exactly_one - banned,
+        either - n // lcm(a, b, c),
+    )
     return Problem(prompt, either - banned, slips)
 
 

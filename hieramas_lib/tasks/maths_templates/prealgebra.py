@@ -60,8 +60,11 @@ def _average_with_new(rng: Random) -> Problem:
         f"After {n} tests {name} had an average score of {mean}. One more test changed the "
         f"average to {new_mean}. What was the score on that test?"
     )
+    score = new_mean * (n + 1) - mean * n
+    if not 0 < score <= 100:
+        return _average_with_new(rng)
     slips = (2 * new_mean - mean, n * (new_mean - mean) + mean, new_mean * n - mean * (n - 1))
-    return Problem(prompt, new_mean * (n + 1) - mean * n, slips)
+    return Problem(prompt, score, slips)
 
 
 def _common_remainder(rng: Random) -> Problem:

@@ -91,7 +91,7 @@ def _distance_to_plane(rng: Random) -> Problem:
         return _distance_to_plane(rng)
     length = sqrt(sum(a * a for a in normal))
     slips = (abs(value + d) / length, abs(value) / length, sympy.Integer(abs(value - d)))
-    return Problem(prompt, abs(value - d) / length, slips)
+    return Problem(prompt, abs(value - d) / length, tuple(slip for slip in slips if slip))
 
 
 def _triangle_in_space(rng: Random) -> Problem:
@@ -105,7 +105,7 @@ def _triangle_in_space(rng: Random) -> Problem:
         return _triangle_in_space(rng)
     dot = Rational(abs((b - a).dot(c - a)), 2)
     slips = (length, b.cross(c).norm() / 2, dot, length**2 / 2)
-    return Problem(prompt, length / 2, slips)
+    return Problem(prompt, length / 2, tuple(slip for slip in slips if slip))
 
 
 TEMPLATES = (
