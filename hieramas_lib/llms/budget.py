@@ -21,9 +21,14 @@ class Reservation:
 class Budget:
     """Limits on the calls made through one service, in US dollars, in calls, or both.
 
-    A call reserves its worst case before it goes out and is charged what it did cost after;
-    so the limit holds at any concurrency. Cached answers cost nothing here. Simulated calls
-    count at the pool's prices: a simulated run rehearses the limit of a paid one.
+    A call reserves its worst case before it goes out: all attempts that the SDK may make, each
+    with as many tokens as it can have. So the limit holds at any concurrency. After it, a call
+    is charged what it cost. One that failed is charged all that it reserved, as every attempt
+    may have been billed (a timeout does not stop the provider's work), unless the server
+    refused it. Attempts that failed before an answer came are not known and not charged.
+
+    Cached answers cost nothing here. Simulated calls count at the pool's prices: a simulated
+    run rehearses the limit of a paid one.
 
     Raises:
         ConfigError: a limit is negative.
@@ -41,12 +46,12 @@ class Budget:
 
     @property
     def spent_usd(self) -> float:
-        """US dollars of the calls that ended; a call of unknown price counts at its worst case."""
+        """US dollars of the calls that ended; one of unknown cost counts at its worst case."""
         return self._spent
 
     @property
     def made(self) -> int:
-        """Calls that ended with an answer."""
+        """Calls that ended with an answer, or may have been billed without one."""
         return self._made
 
     def check(self, spec: LLMSpec) -> None:
@@ -61,37 +66,47 @@ class Budget:
                 "`price:` in the pool file, or limit the run by `calls` instead"
             )
 
-    def reserve(self, spec: LLMSpec, request: ChatRequest) -> Reservation:
-        """Hold room for a call at its worst case.
+    def reserve(self, spec: LLMSpec, request: ChatRequest, attempts: int = 1) -> Reservation | None:
+        """Hold room for a call at its worst case; None if calls in flight hold it at present.
+
+        They will not use all of it, as a rule: try again when one of them has ended.
+
+        Args:
+            spec: The LLM.
+            request: The call.
+            attempts: How often it may be sent.
 
         Raises:
-            BudgetExceeded: the call could pass a limit; it must not be made.
+            BudgetExceeded: the call could pass a limit whatever the calls in flight will cost.
             ConfigError: see :meth:`check`.
         """
         self.check(spec)
-        usd = 0.0 if self.usd is None else worst_case_usd(spec, request)
+        usd = 0.0 if self.usd is None else attempts * worst_case_usd(spec, request)
         with self._lock:
-            if self.calls is not None and self._made + self._in_flight >= self.calls:
+            if self.calls is not None and self._made >= self.calls:
                 raise BudgetExceeded(f"limit of {self.calls} calls reached")
-            committed = self._spent + self._reserved
-            if self.usd is not None and committed + usd > self.usd:
+            if self.usd is not None and self._spent + usd > self.usd:
                 raise BudgetExceeded(
-                    f"a call of {spec.name} could cost up to ${usd:.6f}, and ${committed:.6f} of "
-                    f"${self.usd:.6f} is spent or held for calls in flight"
+                    f"a call of {spec.name} could cost up to ${usd:.6f} in {attempts} attempts, "
+                    f"and ${self._spent:.6f} of ${self.usd:.6f} is spent"
                 )
+            if self.calls is not None and self._made + self._in_flight >= self.calls:
+                return None
+            if self.usd is not None and self._spent + self._reserved + usd > self.usd:
+                return None
             self._reserved += usd
             self._in_flight += 1
         return Reservation(usd)
 
     def settle(self, reservation: Reservation, cost_usd: float | None) -> None:
-        """Charge a call that ended with an answer; None, an unknown cost, is the worst case."""
+        """Charge a call that ended; None, an unknown cost, is all that was reserved for it."""
         with self._lock:
             self._free(reservation)
             self._made += 1
             self._spent += reservation.usd if cost_usd is None else cost_usd
 
     def release(self, reservation: Reservation) -> None:
-        """Give back the room of a call that failed."""
+        """Give back the room of a call that was not billed."""
         with self._lock:
             self._free(reservation)
 
@@ -102,7 +117,7 @@ class Budget:
 
 
 def worst_case_usd(spec: LLMSpec, request: ChatRequest) -> float:
-    """Return the most that ``request`` can cost in US dollars at the price of ``spec``.
+    """Return the most that one attempt can cost in US dollars at the price of ``spec``.
 
     A prompt has at most one token a byte with the byte-level tokenisers in use; four bytes a
     token is usual English, so the bound is loose, but it is a bound.
@@ -111,4 +126,4 @@ def worst_case_usd(spec: LLMSpec, request: ChatRequest) -> float:
         len(m.content.encode(errors="surrogatepass")) + _TOKENS_PER_MESSAGE
         for m in request.messages
     )
-    return spec.cost(prompt, request.max_tokens) or 0.0
+    return spec.cost(prompt, spec.token_limit(request)) or 0.0

@@ -169,9 +169,10 @@ class CallStore:
                 completion_tokens=self._completion_tokens,
             )
 
-    def miss(self, request: ChatRequest, client: str, model: str) -> ReplayMiss:
+    def miss(self, request: ChatRequest, canonical: str) -> ReplayMiss:
         """Return the error for a request that is not on the tape, naming what differs."""
-        asked = json.loads(request.canonical(client, model))
+        asked = json.loads(canonical)
+        model = asked["model"]
         line = request.messages[-1].content.strip().split("\n", 1)[0] if request.messages else ""
         message = f"no stored call of {request.model} ({model}) for {line[:80]!r}"
         closest = nearest(asked, self._requests_of(model))
@@ -180,6 +181,13 @@ class CallStore:
         return ReplayMiss(
             f"{message}; the nearest stored call differs in {differs(asked, closest)}"
         )
+
+    def origin_of(self, client: str, model: str) -> str | None:
+        """Return the origin of the newest stored call of ``model``; None if the tape has none."""
+        for request in self._requests_of(model):
+            if request["client"] == client and request.get("origin"):
+                return str(request["origin"])
+        return None
 
     def count(self) -> int:
         """Return the number of stored calls."""

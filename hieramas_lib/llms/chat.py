@@ -30,7 +30,7 @@ class ChatRequest:
         model: Name of the LLM in the pool.
         messages: The chat so far, oldest first.
         temperature: Sampling temperature, or None for the provider's default.
-        max_tokens: Upper limit of completion tokens.
+        max_tokens: Upper limit of completion tokens, or None for the LLM's own.
         sample: Index of the repetition, so that samples of one prompt stay distinct.
         options: Texts to choose among; a client that can constrain decoding answers with
             exactly one of them, others ignore it.
@@ -39,14 +39,20 @@ class ChatRequest:
     model: str
     messages: tuple[Message, ...]
     temperature: float | None = None
-    max_tokens: int = 1024
+    max_tokens: int | None = None
     sample: int = 0
     options: tuple[str, ...] = ()
 
-    def canonical(self, client: str, model_id: str) -> str:
+    def canonical(self, client: str, model_id: str, origin: str | None = None) -> str:
         """Write the request as sent to ``client`` for ``model_id``: JSON with sorted keys.
 
         The pool's own name for the model is left out, as it does not change the answer.
+
+        Args:
+            client: How the LLM is reached.
+            model_id: The provider's id of the LLM.
+            origin: What tells apart LLMs of one id: address of the server, identity of the
+                file, simulated world. None for the provider's own server.
         """
         fields = {
             "client": client,
@@ -54,14 +60,15 @@ class ChatRequest:
             "messages": [{"content": m.content, "role": m.role} for m in self.messages],
             "model": model_id,
             "options": self.options,
+            "origin": origin,
             "sample": self.sample,
             "temperature": self.temperature,
         }
         return json.dumps(fields, ensure_ascii=False)
 
-    def key(self, client: str, model_id: str) -> str:
+    def key(self, client: str, model_id: str, origin: str | None = None) -> str:
         """Hash :meth:`canonical`: 32 hex digits."""
-        return key_of(self.canonical(client, model_id))
+        return key_of(self.canonical(client, model_id, origin))
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,5 +104,6 @@ class LLMClient(Protocol):
 
         Raises:
             CallError: no usable completion came back.
+            ConfigError: no call to this LLM can succeed.
         """
         ...

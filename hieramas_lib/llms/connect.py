@@ -9,7 +9,7 @@ from hieramas_lib.errors import ConfigError
 from hieramas_lib.llms.budget import Budget
 from hieramas_lib.llms.call_store import CallStore
 from hieramas_lib.llms.chat import LLMClient
-from hieramas_lib.llms.pool import LLMPool, LLMSpec
+from hieramas_lib.llms.pool import LLMPool, LLMSpec, clean_address
 from hieramas_lib.llms.service import LLMService
 
 if TYPE_CHECKING:
@@ -39,10 +39,10 @@ def connect(
     simulated = [spec for spec in pool.llms if spec.client == "simulated"]
     if store is None:
         store = CallStore(None, keep_requests=len(simulated) < len(pool.llms))
-    ids = {spec.name: _simulated_id(spec, _known(world, spec)) for spec in simulated}
     specs = () if store.mode == "replay" else pool.llms
     clients = {spec.name: _client(spec, world) for spec in specs}
-    return LLMService(pool, clients, store, budget, model_ids=ids)
+    origins = {spec.name: _origin(spec, store, world) for spec in pool.llms}
+    return LLMService(pool, clients, store, budget, origins=origins)
 
 
 def _client(spec: LLMSpec, world: "World | None") -> LLMClient:
@@ -72,21 +72,39 @@ def _known(world: "World | None", spec: LLMSpec) -> "World":
     return world
 
 
-def _simulated_id(spec: LLMSpec, world: "World") -> str:
-    """Name a simulated LLM by all that its answers follow from, but for the request.
+def _origin(spec: LLMSpec, store: CallStore, world: "World | None") -> str | None:
+    """Say where an LLM is, so that one store can hold the calls of several of one id."""
+    if spec.client == "simulated":
+        return _world_of(spec, _known(world, spec))
+    if spec.client == "local":
+        from hieramas_lib.llms.local_client import file_identity, gguf_path
 
-    So one store can hold the calls of several worlds. Tasks do not count: adding one changes
-    no answer to another.
+        try:
+            return file_identity(gguf_path(spec))
+        except ConfigError:
+            if store.mode != "replay":
+                raise
+            # A tape can be replayed where the model is not.
+            return store.origin_of(spec.client, spec.model)
+    # The SDKs read their default address from variables of these names.
+    default = os.environ.get(f"{spec.client.upper()}_BASE_URL", "").strip()
+    return spec.address or (clean_address(default) if default else None)
+
+
+def _world_of(spec: LLMSpec, world: "World") -> str:
+    """Name all that the answers of a simulated LLM follow from, but for the request.
+
+    Tasks do not count: adding one changes no answer to another.
     """
     facts = f"{spec.model_dump_json()} {world.settings.model_dump_json()}"
     digest = hashlib.blake2b(facts.encode(), digest_size=6).hexdigest()
-    return f"{spec.model} ({world.settings.name}, seed {world.seed}, {digest})"
+    return f"{world.settings.name}, seed {world.seed}, {digest}"
 
 
-def _key(spec: LLMSpec) -> str:
-    """Read the key from the environment, the only place keys are read from."""
+def _key(spec: LLMSpec) -> str | None:
+    """Read the key from the environment, the only place keys are read from; None if none is due."""
     if spec.key_env is None:
-        return "none"  # The SDKs insist on some key; servers without keys ignore it.
+        return None
     key = os.environ.get(spec.key_env, "").strip()
     if not key:
         raise ConfigError(

@@ -10,6 +10,8 @@ from typing import Literal
 
 Position = Literal["proposer", "synthesizer", "decision", "alone"]
 Style = Literal["answer only", "step by step"]
+Duty = Literal["solver", "expert", "checker", "planner"]
+"""What a role is there for; see ``teams.roles.Role``."""
 
 _HEADER = re.compile(r"^(Role|Position|Style): (.+)$", re.MULTILINE)
 _SECTION = re.compile(r'<(task|message|proposal)(?: from="([^\n]*)")?>\n(.*?)\n</\1>', re.DOTALL)

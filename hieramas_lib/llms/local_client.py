@@ -1,7 +1,9 @@
 """A GGUF model in this process, by llama.cpp (xllamacpp): real answers without key or network."""
 
 import asyncio
-import functools
+import atexit
+import hashlib
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ from hieramas_lib.paths import ROOT
 
 _CONTEXT_TOKENS = 4096
 _QUIET = -1
+_SAMPLE_BYTES = 1 << 16
 _FINISH: dict[object, FinishReason] = {"stop": "stop", "length": "length"}
 
 
@@ -30,6 +33,21 @@ def gguf_path(spec: LLMSpec) -> Path:
             "pool file"
         )
     return path
+
+
+def file_identity(path: Path) -> str:
+    """Return the size of a file and a hash of its beginning, middle and end.
+
+    Copies of one file have the same identity, whatever their dates; two models of one
+    architecture differ in their weights, in the middle and at the end.
+    """
+    size = path.stat().st_size
+    digest = hashlib.blake2b(digest_size=8)
+    with path.open("rb") as file:
+        for start in (0, size // 2, max(size - _SAMPLE_BYTES, 0)):
+            file.seek(start)
+            digest.update(file.read(_SAMPLE_BYTES))
+    return f"{size} bytes, {digest.hexdigest()}"
 
 
 def grammar_of(options: tuple[str, ...]) -> str:
@@ -55,6 +73,7 @@ class LocalClient:
     def __init__(self, spec: LLMSpec) -> None:
         self.spec = spec
         self._path = gguf_path(spec)
+        self._identity = file_identity(self._path)
 
     async def complete(self, request: ChatRequest) -> Completion:
         """Answer ``request``, with exactly one of its ``options`` if it has any.
@@ -65,7 +84,8 @@ class LocalClient:
             CallError: the model refused the request, for one if it is too long.
         """
         began = time.perf_counter()
-        reply = await asyncio.to_thread(self._answer, _parameters(request))
+        parameters = _parameters(request, self.spec.token_limit(request))
+        reply = await asyncio.to_thread(self._answer, parameters)
         if "error" in reply:
             raise CallError("rejected", f"{self.spec.name}: {reply['error'].get('message')}")
         choice, usage = reply["choices"][0], reply["usage"]
@@ -81,15 +101,16 @@ class LocalClient:
         )
 
     def _answer(self, parameters: dict[str, Any]) -> dict[str, Any]:
-        reply: dict[str, Any] = _open_server(self._path).handle_chat_completions(parameters)
+        server = _open_server(self._path, self._identity)
+        reply: dict[str, Any] = server.handle_chat_completions(parameters)
         return reply
 
 
-def _parameters(request: ChatRequest) -> dict[str, Any]:
+def _parameters(request: ChatRequest, limit: int) -> dict[str, Any]:
     """Write the body of the chat request."""
     parameters: dict[str, Any] = {
         "messages": [{"role": m.role, "content": m.content} for m in request.messages],
-        "max_tokens": request.max_tokens,
+        "max_tokens": limit,
         "temperature": request.temperature or 0.0,
         "seed": request.sample,
         "cache_prompt": False,
@@ -99,9 +120,29 @@ def _parameters(request: ChatRequest) -> dict[str, Any]:
     return parameters
 
 
-@functools.cache
-def _open_server(path: Path) -> Any:
-    """Load a model once a process; raises CallError if the file is no GGUF model."""
+_servers: dict[str, Any] = {}
+"""Loaded models, by the identity of the file: one that was replaced is another model."""
+_servers_lock = threading.Lock()
+
+
+def _open_server(path: Path, identity: str) -> Any:
+    """Load a model once a process, however many ask at once.
+
+    Raises:
+        CallError: the file is no GGUF model.
+    """
+    with _servers_lock:
+        if identity not in _servers:
+            server = _load(path)
+            if not _servers:
+                # A server ends its threads when it goes; left to the interpreter's own end, it
+                # would go at a time when little still works.
+                atexit.register(_servers.clear)
+            _servers[identity] = server
+        return _servers[identity]
+
+
+def _load(path: Path) -> Any:
     import xllamacpp
 
     settings = xllamacpp.CommonParams()

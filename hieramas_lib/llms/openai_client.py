@@ -1,117 +1,67 @@
 """Any OpenAI-compatible server: OpenRouter, OpenAI, vLLM, Ollama, llama-server."""
 
-import asyncio
 import re
-import time
+from collections.abc import Awaitable
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hieramas_lib.llms.chat import ChatRequest, Completion, FinishReason
 from hieramas_lib.llms.pool import LLMSpec
-from hieramas_lib.llms.provider import (
-    MAX_RETRIES,
-    TIMEOUT_S,
-    PerLoop,
-    clean,
-    fetch_reply,
-    malformed,
-    reported,
-    token_count,
-)
-
-if TYPE_CHECKING:
-    from openai import AsyncOpenAI
+from hieramas_lib.llms.provider import ProviderClient, clean, token_count
 
 _REASONING = re.compile(r"(gpt-5|o[134])(?![0-9a-z])")
-_FINISH: dict[object, FinishReason] = {
+_FINISH: dict[str, FinishReason] = {
     "stop": "stop",
     "length": "length",
     "content_filter": "refusal",
 }
 
 
-def sampling_parameters(model_id: str, request: ChatRequest) -> dict[str, Any]:
+def sampling_parameters(spec: LLMSpec, request: ChatRequest) -> dict[str, Any]:
     """Map a request's sampling parameters to what the model takes.
 
     OpenAI's reasoning models take no temperature, and count their hidden tokens within
     ``max_completion_tokens``.
     """
-    if _REASONING.match(model_id.rsplit("/", 1)[-1]):
-        return {"max_completion_tokens": request.max_tokens}
+    limit = spec.token_limit(request)
+    if _REASONING.match(spec.model.rsplit("/", 1)[-1]):
+        return {"max_completion_tokens": limit}
     temperature = {} if request.temperature is None else {"temperature": request.temperature}
-    return {"max_tokens": request.max_tokens, **temperature}
+    return {"max_tokens": limit, **temperature}
 
 
-class OpenAIClient:
-    """One LLM behind the official ``openai`` SDK.
+class OpenAIClient(ProviderClient):
+    """One LLM behind the official ``openai`` SDK."""
 
-    Args:
-        spec: The LLM; ``base_url`` None is the SDK's default.
-        key: Sent in a header, and nowhere else.
-        timeout_s: Seconds that one attempt may be silent.
-        max_retries: Further attempts after 408, 409, 429, 5xx and lost connections.
-    """
-
-    def __init__(
-        self,
-        spec: LLMSpec,
-        key: str,
-        *,
-        timeout_s: float = TIMEOUT_S,
-        max_retries: int = MAX_RETRIES,
-    ) -> None:
-        self.spec = spec
-        self._key = key
-        self._timeout_s = timeout_s
-        self._max_retries = max_retries
-        self._sdks: PerLoop = PerLoop()
-
-    async def complete(self, request: ChatRequest) -> Completion:
-        """Answer ``request``; ``options`` are ignored.
-
-        Raises:
-            CallError: no usable completion came back after all attempts.
-        """
-        began = time.perf_counter()
-        reply = await fetch_reply(
-            self._sdk().chat.completions.with_raw_response.create(
-                model=self.spec.model,
-                messages=[{"role": m.role, "content": m.content} for m in request.messages],  # type: ignore[misc]
-                extra_body=_extra_body(self.spec.base_url),
-                **sampling_parameters(self.spec.model, request),
-            ),
-            name=self.spec.name,
-            key=self._key,
-            deadline_s=self._timeout_s * (self._max_retries + 1),
-        )
-        return self._read(reply, time.perf_counter() - began)
-
-    def _sdk(self) -> "AsyncOpenAI":
-        """Return the SDK of the running event loop."""
+    def _open(self, **settings: Any) -> Any:
         from openai import AsyncOpenAI
 
-        loop = asyncio.get_running_loop()
-        if loop not in self._sdks:
-            self._sdks[loop] = AsyncOpenAI(
-                api_key=self._key,
-                base_url=self.spec.base_url,
-                timeout=self._timeout_s,
-                max_retries=self._max_retries,
-            )
-        sdk: AsyncOpenAI = self._sdks[loop]
-        return sdk
+        return AsyncOpenAI(**settings)
+
+    def _sdk_error(self) -> type[Exception]:
+        from openai import OpenAIError
+
+        return OpenAIError
+
+    def _send(self, sdk: Any, request: ChatRequest) -> Awaitable[Any]:
+        reply: Awaitable[Any] = sdk.chat.completions.with_raw_response.create(
+            model=self.spec.model,
+            messages=[{"role": m.role, "content": clean(m.content)} for m in request.messages],
+            extra_body=_extra_body(self.spec.base_url),
+            **sampling_parameters(self.spec, request),
+        )
+        return reply
 
     def _read(self, reply: dict[str, Any], latency_s: float) -> Completion:
-        """Read a chat reply; raises CallError for one that has no message."""
         choices = reply.get("choices")
         choice = choices[0] if isinstance(choices, list) and choices else None
         if isinstance(choice, dict) and isinstance(choice.get("error"), dict):
-            raise reported(self.spec.name, choice["error"], self._key)
+            raise self._faults.reported(choice["error"])
         message = choice.get("message") if isinstance(choice, dict) else None
         if not isinstance(choice, dict) or not isinstance(message, dict):
-            raise malformed(self.spec.name, "the reply has no choice with a message")
+            raise self._faults.malformed("the reply has no choice with a message")
         refusal = _text(message.get("refusal"))
-        finish = "refusal" if refusal else _FINISH.get(choice.get("finish_reason"), "other")
+        finish = "refusal" if refusal else _FINISH.get(_text(choice.get("finish_reason")), "other")
         usage = reply.get("usage")
         usage = usage if isinstance(usage, dict) else {}
         prompt, completion = _tokens(usage)

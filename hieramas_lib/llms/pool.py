@@ -1,14 +1,33 @@
 """Which LLMs there are, and what they cost."""
 
+import re
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PositiveInt,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from hieramas_lib.errors import ConfigError
+from hieramas_lib.llms.chat import ChatRequest
 
+NO_LLM: Final = "skip"
+"""Stands for no LLM wherever the name of one is expected; no LLM of a pool is called so."""
+
+USUAL_PROMPT_TOKENS = 400
+"""Prompt tokens of the usual call that costs are compared by."""
+
+# Free of what separates names in records and messages, and of what figures and prompts read as
+# markup.
+_NAME = re.compile(r"[^\W_]([\w .:/@+()-]*[\w+)])?")
 Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 ClientName = Literal["simulated", "openai", "anthropic", "local"]
 
@@ -37,6 +56,8 @@ class LLMSpec(BaseModel):
         base_url: Address of an OpenAI-compatible server; None is the SDK's default.
         key_env: Environment variable holding the key; None where no key is needed.
         max_concurrency: Calls in flight at once.
+        max_tokens: Completion tokens of a call that sets no limit itself. Reasoning models
+            count their hidden tokens within it, and need more room than their answers do.
         usual_tokens: Typical completion tokens of a short answer and of a reasoned one.
     """
 
@@ -51,7 +72,31 @@ class LLMSpec(BaseModel):
     base_url: str | None = None
     key_env: str | None = None
     max_concurrency: PositiveInt = 16
+    max_tokens: PositiveInt = 1024
     usual_tokens: tuple[PositiveInt, PositiveInt] = (60, 350)
+
+    @field_validator("name")
+    @classmethod
+    def _check_name(cls, name: str) -> str:
+        if name.casefold() == NO_LLM:
+            raise ValueError(f"{name!r} stands for no LLM; choose another name")
+        if not _NAME.fullmatch(name):
+            raise ValueError(
+                f"{name!r} is no name: letters, digits, inner spaces and . _ - : / @ + ( ), "
+                "beginning with a letter or a digit"
+            )
+        return name
+
+    @property
+    def address(self) -> str | None:
+        """Where a provider's server is, without credentials; None if that is left to the SDK."""
+        if self.base_url is None or self.client not in ("openai", "anthropic"):
+            return None
+        return clean_address(self.base_url)
+
+    def token_limit(self, request: ChatRequest) -> int:
+        """Return the most completion tokens that ``request`` may take."""
+        return self.max_tokens if request.max_tokens is None else request.max_tokens
 
     def cost(self, prompt_tokens: float, completion_tokens: float) -> float | None:
         """Return the price in US dollars of a call with so many tokens, None if unknown."""
@@ -59,12 +104,19 @@ class LLMSpec(BaseModel):
             return None
         return (prompt_tokens * self.price.input + completion_tokens * self.price.output) / 1e6
 
+    def usual_cost(self) -> float | None:
+        """Return the price in US dollars of a usual call, with a reasoned answer; None if unknown.
+
+        It has 400 prompt tokens, so that LLMs can be compared by what they cost.
+        """
+        return self.cost(USUAL_PROMPT_TOKENS, self.usual_tokens[1])
+
 
 class LLMPool(BaseModel):
     """The LLMs a method may choose from.
 
-    ``reference`` names the LLM whose usual single call (400 prompt tokens, a reasoned answer)
-    is the unit of cost, so that utilities do not depend on the currency of the day.
+    ``reference`` names the LLM whose usual call (:meth:`LLMSpec.usual_cost`) is the unit of
+    cost, so that utilities do not depend on the currency of the day.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -105,7 +157,7 @@ class LLMPool(BaseModel):
             ConfigError: the reference LLM has no price, or is free where others are not.
         """
         spec = self[self.reference]
-        cost = spec.cost(400, spec.usual_tokens[1])
+        cost = spec.usual_cost()
         if cost is None:
             raise ConfigError(f"pool {self.name!r}: give the reference {spec.name!r} a price")
         if cost > 0:
@@ -118,10 +170,20 @@ class LLMPool(BaseModel):
         return 1.0
 
     def simulated(self) -> "LLMPool":
-        """Return the twin of this pool whose answers are simulated, at the same prices."""
-        changed = {"client": "simulated", "key_env": None}
+        """Return the twin of this pool whose answers are simulated, at the same prices.
+
+        All have the default ``max_tokens``: that of a reasoning model is for hidden tokens,
+        which no simulated one writes.
+        """
+        usual_limit = LLMSpec.model_fields["max_tokens"].default
+        changed = {"client": "simulated", "key_env": None, "max_tokens": usual_limit}
         twins = tuple(spec.model_copy(update=changed) for spec in self.llms)
         return self.model_copy(update={"name": f"simulated {self.name}", "llms": twins})
+
+
+def clean_address(url: str) -> str:
+    """Return ``url`` in one spelling, without the user and password it may hold."""
+    return re.sub(r"//[^/@]*@", "//", url).rstrip("/")
 
 
 def load_pool(path: Path) -> LLMPool:

@@ -2,13 +2,20 @@
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 from weakref import WeakKeyDictionary
 
-from hieramas_lib.errors import ConfigError
-from hieramas_lib.llms.budget import Budget
+from hieramas_lib.errors import CallError, ConfigError
+from hieramas_lib.llms.budget import Budget, Reservation
 from hieramas_lib.llms.call_store import CallStore, Totals
 from hieramas_lib.llms.chat import ChatRequest, Completion, LLMClient, key_of
 from hieramas_lib.llms.pool import LLMPool, LLMSpec
+
+_UNBILLED = ("rejected", "rate_limit")
+"""Kinds of failed calls that no provider bills: they were refused, not answered."""
+
+_LOOK_AGAIN_S = 0.05
+"""Wait for a budget that calls of another event loop or service hold."""
 
 
 class _LoopState:
@@ -17,23 +24,26 @@ class _LoopState:
     def __init__(self, pool: LLMPool) -> None:
         self.gates = {spec.name: asyncio.Semaphore(spec.max_concurrency) for spec in pool.llms}
         self.in_flight: dict[str, asyncio.Future[Completion | None]] = {}
+        self.reserved = 0
+        self.call_ended = asyncio.Event()
 
 
 class LLMService:
     """Answers requests for any LLM of a pool; is itself an ``LLMClient``.
 
-    A request is routed by its model name, looked up in the store, shared with an identical
-    one in flight, held to the LLM's concurrency limit and to the budget, priced if the client
-    gave no cost, and written to the store before it is returned. In mode ``live`` nothing is
-    shared either: every request is a call of its own.
+    A request is routed by its model name, given the LLM's token limit if it has none, looked
+    up in the store, shared with an identical one in flight, held to the LLM's concurrency limit
+    and to the budget, priced if the client gave no cost, and written to the store before it is
+    returned. In mode ``live`` nothing is shared either: every request is a call of its own.
 
     Args:
         pool: The LLMs there are.
-        clients: A client for each name of the pool; may be empty in mode ``replay``.
+        clients: A client for each name of the pool; may be empty in mode ``replay``. One with
+            an attribute ``attempts`` may send, and be billed for, a call that often.
         store: Where calls are read from and written to.
         budget: Limit on the calls made; None for none.
-        model_ids: What the store calls an LLM, by name, where its spec does not say enough to
-            know its answers by, as with the simulated ones.
+        origins: What tells apart LLMs of one client and model id, by name: see
+            ``ChatRequest.canonical``; by default the addresses in the specs.
 
     Raises:
         ConfigError: an LLM lacks a client, or a price that the budget needs.
@@ -46,14 +56,14 @@ class LLMService:
         store: CallStore,
         budget: Budget | None = None,
         *,
-        model_ids: Mapping[str, str] | None = None,
+        origins: Mapping[str, str | None] | None = None,
     ) -> None:
         self.pool = pool
         self.store = store
         self.budget = budget
         self._clients = dict(clients)
         self._specs = {spec.name: spec for spec in pool.llms}
-        self._model_ids = {spec.name: spec.model for spec in pool.llms} | dict(model_ids or {})
+        self._origins = {spec.name: spec.address for spec in pool.llms} | dict(origins or {})
         self._loops: WeakKeyDictionary[asyncio.AbstractEventLoop, _LoopState] = WeakKeyDictionary()
         if store.mode == "replay":
             return
@@ -75,12 +85,13 @@ class LLMService:
         Raises:
             BudgetExceeded: the call could pass the limit and was not made.
             CallError: no usable completion came back.
-            ConfigError: the pool has no such LLM.
+            ConfigError: the pool has no such LLM, or its provider refuses key or model.
             ReplayMiss: the call is not on the tape.
         """
         spec = self._specs.get(request.model) or self.pool[request.model]
-        model_id = self._model_ids[spec.name]
-        text = request.canonical(spec.client, model_id)
+        if request.max_tokens is None:
+            request = replace(request, max_tokens=spec.max_tokens)
+        text = request.canonical(spec.client, spec.model, self._origins[spec.name])
         key = key_of(text)
         if self.store.mode == "live":
             return await self._call(spec, request, key, text, self._state())
@@ -88,7 +99,7 @@ class LLMService:
         if stored is not None:
             return stored
         if self.store.mode == "replay":
-            raise self.store.miss(request, spec.client, model_id)
+            raise self.store.miss(request, text)
         return await self._call_once(spec, request, key, text)
 
     async def _call_once(
@@ -120,25 +131,54 @@ class LLMService:
     ) -> Completion:
         """Make the call within the limits and write it down."""
         async with state.gates[spec.name]:
-            held = self.budget.reserve(spec, request) if self.budget else None
-            try:
+            if self.budget is None:
                 answer = await self._clients[spec.name].complete(request)
-            except BaseException:
-                if self.budget and held:
-                    self.budget.release(held)
-                raise
-        completion = _priced(answer, spec, key)
-        if self.budget and held:
-            self.budget.settle(held, completion.cost_usd)
+                completion = _priced(answer, spec, key)
+            else:
+                completion = await self._call_in_budget(self.budget, spec, request, key, state)
         self.store.put(
             completion,
             name=spec.name,
             client=spec.client,
-            model=self._model_ids[spec.name],
+            model=spec.model,
             request=text,
             paid=spec.client in ("openai", "anthropic"),
         )
         return completion
+
+    async def _call_in_budget(
+        self, budget: Budget, spec: LLMSpec, request: ChatRequest, key: str, state: _LoopState
+    ) -> Completion:
+        """Make the call once there is room for it, and charge it."""
+        held = await self._reserve(budget, spec, request, state)
+        state.reserved += 1
+        try:
+            completion = _priced(await self._clients[spec.name].complete(request), spec, key)
+        except BaseException as error:
+            if _unbilled(error):
+                budget.release(held)
+            else:
+                budget.settle(held, None)
+            raise
+        else:
+            budget.settle(held, completion.cost_usd)
+        finally:
+            state.reserved -= 1
+            state.call_ended.set()
+        return completion
+
+    async def _reserve(
+        self, budget: Budget, spec: LLMSpec, request: ChatRequest, state: _LoopState
+    ) -> Reservation:
+        """Hold room for a call, waiting for calls in flight if they hold too much of it."""
+        attempts = getattr(self._clients[spec.name], "attempts", 1)
+        while (held := budget.reserve(spec, request, attempts)) is None:
+            if state.reserved:
+                state.call_ended.clear()
+                await state.call_ended.wait()
+            else:
+                await asyncio.sleep(_LOOK_AGAIN_S)
+        return held
 
     def _state(self) -> _LoopState:
         loop = asyncio.get_running_loop()
@@ -146,6 +186,13 @@ class LLMService:
         if state is None:
             state = self._loops[loop] = _LoopState(self.pool)
         return state
+
+
+def _unbilled(error: BaseException) -> bool:
+    """Whether a call that ended with ``error`` has certainly cost nothing."""
+    if isinstance(error, CallError):
+        return error.kind in _UNBILLED
+    return isinstance(error, ConfigError)
 
 
 def _priced(answer: Completion, spec: LLMSpec, key: str) -> Completion:

@@ -6,7 +6,7 @@ from math import exp
 
 from hieramas_lib.errors import CallError
 from hieramas_lib.llms.chat import ChatRequest, Completion, FinishReason
-from hieramas_lib.llms.layout import Header, Section, parse_sections
+from hieramas_lib.llms.layout import Duty, Header, Section, parse_sections
 from hieramas_lib.llms.pool import LLMSpec
 from hieramas_lib.llms.simulated_answers import wrong_answers
 from hieramas_lib.llms.simulated_plans import write_plan
@@ -15,7 +15,6 @@ from hieramas_lib.llms.simulated_texts import write_answer, write_blank
 from hieramas_lib.llms.tokens import count_tokens, cut_tokens
 from hieramas_lib.llms.world import World
 from hieramas_lib.llms.world_draws import as_normal, uniforms
-from hieramas_lib.llms.world_settings import Duty
 from hieramas_lib.tasks.task import Task
 
 _POSITIONS = ("proposer", "synthesizer", "decision", "alone")
@@ -30,7 +29,7 @@ class SimulatedClient:
 
     Texts are short. ``completion_tokens`` counts as many as the LLM would usually write,
     reasoning included (log-normal, with the spec's usual number as its mean), so that cost and
-    latency are realistic; it is capped by ``max_tokens``, and a reply is cut only if even its
+    latency are realistic; it is capped by the token limit, and a reply is cut only if even its
     visible text is longer. ``prompt_tokens`` counts the prompt as it is.
 
     Args:
@@ -107,9 +106,10 @@ class SimulatedClient:
         written = max(1, round(usual * exp(sd * as_normal(length) - sd * sd / 2.0)))
         visible = count_tokens(text)
         finish: FinishReason = "stop"
-        if visible > request.max_tokens:
-            text, finish = cut_tokens(text, request.max_tokens), "length"
-        completion_tokens = min(max(written, visible), request.max_tokens)
+        limit = self.spec.token_limit(request)
+        if visible > limit:
+            text, finish = cut_tokens(text, limit), "length"
+        completion_tokens = min(max(written, visible), limit)
         prompt_tokens = sum(count_tokens(message.content) for message in request.messages)
         latency = replies.start_s + prompt_tokens / replies.read_per_s
         return Completion(

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import log2
 
-from hieramas_lib.llms.layout import Section
+from hieramas_lib.llms.layout import Duty, Section
 from hieramas_lib.llms.simulated_answers import read_answer
 from hieramas_lib.llms.simulated_plans import judge_plan
-from hieramas_lib.llms.world_settings import Duty, WorldSettings
+from hieramas_lib.llms.world_settings import WorldSettings
 from hieramas_lib.tasks.task import Task
 
 

@@ -1,8 +1,7 @@
 """The wording of simulated replies: short, in the agreed answer format, readable in a notebook."""
 
-from hieramas_lib.llms.layout import Header
+from hieramas_lib.llms.layout import Duty, Header
 from hieramas_lib.llms.simulated_answers import render_answer
-from hieramas_lib.llms.world_settings import Duty
 from hieramas_lib.tasks.task import LETTERS, Task
 
 _OPENINGS: dict[Duty, tuple[str, ...]] = {

@@ -5,13 +5,13 @@ accuracy at loading 4 and 85 % accuracy, about 9 at loading 2. So a small loadin
 other knob count for more.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from hieramas_lib.llms.layout import Duty
 from hieramas_lib.tasks.task import Kind
 
-Duty = Literal["solver", "expert", "checker", "planner"]
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 Positive = Annotated[float, Field(gt=0.0)]
 NonNegative = Annotated[float, Field(ge=0.0)]

@@ -7,9 +7,12 @@ numbered proposals. The decision comes last.
 Failures. A call that fails (:class:`CallError`) is recorded and its text is absent: a failed
 proposer leaves no proposal; a failed synthesizer leaves its node without a message, even if
 there are proposals, so the node's outgoing edges are not delivered; a failed decision ends
-the rollout with status ``error``. Every other error (budget spent, call not on the tape, bad
-configuration, a bug) stops the run: no further call starts, calls in flight come back and are
-kept in the store, then the first such error is raised.
+the rollout with status ``error``. An empty or refused text is absent in the same way, as there
+is nothing in it to read; a truncated one is passed on as far as it goes.
+
+Every other error (budget spent, call not on the tape, bad configuration, a bug) stops the run:
+no further call starts, calls in flight come back and are kept in the store, then the first such
+error is raised.
 """
 
 import asyncio
@@ -182,7 +185,7 @@ class _Execution:
     """One rollout under way.
 
     Attributes:
-        messages: What finished nodes have to say; absent where the synthesizer failed.
+        messages: What finished nodes have to say; absent where the synthesizer left no text.
         delivered: Edges found in the prompts that were built.
     """
 
@@ -256,11 +259,11 @@ class _Execution:
         context = self._context(self.parents[node])
         self.delivered.extend((source, node) for source in context.sources)
         proposals = await self._propose(node, context)
-        texts = [call.text for call in proposals if call.completion is not None]
+        texts = [call.text for call in proposals if call.readable]
         prompt = self.prompts.for_synthesizer(node, context, texts)
         synthesis = await self._call(supernode.synthesizer, prompt, supernode.role, "synthesizer")
         self.records[node] = NodeRecord(supernode.role, proposals, synthesis)
-        if synthesis.completion is not None:
+        if synthesis.readable:
             self.messages[node] = RoleMessage.write(node, supernode.role, synthesis.text)
 
     def _context(self, sources: Sequence[int]) -> Context:

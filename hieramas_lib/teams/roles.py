@@ -1,12 +1,12 @@
 """Roles: what a supernode is there for. Roles and their texts are data (``data/roles``)."""
 
 from pathlib import Path
-from typing import Literal
 
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from hieramas_lib.errors import ConfigError
+from hieramas_lib.llms.layout import Duty
 from hieramas_lib.paths import data_path
 from hieramas_lib.tasks.task import Kind
 
@@ -25,7 +25,7 @@ class Role(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str
-    duty: Literal["solver", "expert", "checker", "planner"]
+    duty: Duty
     profile: str
     instruction: str
 

@@ -23,6 +23,18 @@ class CallRecord:
         """The answer, empty if the call failed."""
         return self.completion.text if self.completion else ""
 
+    @property
+    def readable(self) -> bool:
+        """Whether others can read the answer: it came, is not empty and is no refusal.
+
+        A truncated answer is readable: what it has may still help.
+        """
+        return (
+            self.completion is not None
+            and self.completion.finish_reason != "refusal"
+            and bool(self.text.strip())
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Usage:
@@ -84,7 +96,8 @@ class Rollout:
         topology_id: Canonical id of the chosen graph, empty for methods without one.
         requested_edges: Edges of the chosen graph between kept roles, as role names.
         delivered_edges: Edges along which a message was in fact read by the successor.
-            Equal to ``requested_edges`` unless a predecessor's call failed.
+            Equal to ``requested_edges`` unless a predecessor's call failed, or came back
+            empty or refused.
         latency_s: Seconds on the critical path, from the calls' own latencies.
     """
 

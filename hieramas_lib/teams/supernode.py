@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from typing import Final
 
-SKIP: Final = "skip"
+from hieramas_lib.llms.pool import NO_LLM
+
+SKIP: Final = NO_LLM
 """The action that leaves a position empty."""
 
 

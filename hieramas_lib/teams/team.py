@@ -2,12 +2,15 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Literal, get_args
 
 from hieramas_lib.errors import ConfigError
 from hieramas_lib.teams.roles import RoleSet
 from hieramas_lib.teams.supernode import SKIP, Supernode
 from hieramas_lib.teams.topology import Edge, Topology
+
+Reads = Literal["all", "sinks"]
+"""Whether a decision reads all kept roles, or only those that nobody reads."""
 
 
 @dataclass(frozen=True)
@@ -19,7 +22,7 @@ class Team:
         supernodes: One for each role, in the same order.
         topology: Who reads whom, pruned roles included; see :attr:`edges` for what runs.
         decision: LLM that gives the final answer.
-        reads: Whether the decision reads all kept roles or only those that nobody reads.
+        reads: What the decision reads.
 
     Raises:
         ConfigError: supernodes, topology and roles do not fit together.
@@ -29,7 +32,7 @@ class Team:
     supernodes: tuple[Supernode, ...]
     topology: Topology
     decision: str
-    reads: Literal["all", "sinks"] = "all"
+    reads: Reads = "all"
 
     def __post_init__(self) -> None:
         declared = self.roles.names
@@ -46,7 +49,7 @@ class Team:
             )
         if self.decision == SKIP:
             raise ConfigError("decision: the final answer needs an LLM, not 'skip'")
-        if self.reads not in ("all", "sinks"):
+        if self.reads not in get_args(Reads):
             raise ConfigError(f"reads: 'all' or 'sinks', got {self.reads!r}")
 
     @cached_property

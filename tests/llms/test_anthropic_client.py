@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from loopback import Loopback, Reply, serve
 
-from hieramas_lib.errors import CallError
+from hieramas_lib.errors import CallError, ConfigError
 from hieramas_lib.llms.anthropic_client import AnthropicClient, request_parameters
 from hieramas_lib.llms.chat import ChatRequest, Completion, Message
 from hieramas_lib.llms.pool import LLMSpec
@@ -28,16 +28,15 @@ def message(
     return reply | ({} if usage is None else {"usage": usage})
 
 
+def spec(url: str | None = None, **fields: Any) -> LLMSpec:
+    base = {"name": "small", "client": "anthropic", "model": "claude-x", "family": "f"}
+    return LLMSpec(**base, profile="p", base_url=url, key_env="SOME_KEY", **fields)
+
+
 def client(server: Loopback, **settings: Any) -> AnthropicClient:
-    spec = LLMSpec(
-        name="small",
-        client="anthropic",
-        model="claude-x",
-        family="f",
-        profile="p",
-        base_url=server.url,
+    return AnthropicClient(
+        spec(server.url), KEY, **({"timeout_s": 5.0, "max_retries": 2} | settings)
     )
-    return AnthropicClient(spec, KEY, **({"timeout_s": 5.0, "max_retries": 2} | settings))
 
 
 def ask(*replies: Reply, **settings: Any) -> tuple[Completion, Loopback]:
@@ -70,8 +69,9 @@ def test_request_and_reply() -> None:
 
 def test_parameters_without_system_and_temperature() -> None:
     request = ChatRequest("m", (Message("user", "hi"), Message("assistant", "yes?")))
-    assert request_parameters(request) == {
-        "max_tokens": 1024,
+    assert request_parameters(spec(max_tokens=2048), request) == {
+        "model": "claude-x",
+        "max_tokens": 2048,
         "messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "yes?"}],
     }
 
@@ -85,6 +85,7 @@ def test_parameters_without_system_and_temperature() -> None:
         (message(stop="tool_use", content=[{"type": "tool_use", "id": "1"}]), "", "other"),
         (message(content=[{"type": "thinking", "thinking": "hm"}]), "", "stop"),
         (message("4", stop=None), "4", "other"),
+        (message("4", stop=["end_turn"]), "4", "other"),
         (message("\ud83d!"), "\ufffd!", "stop"),
     ],
 )
@@ -166,9 +167,14 @@ def test_one_client_serves_one_event_loop_after_another() -> None:
 
 def test_the_key_goes_nowhere_but_into_the_header(caplog) -> None:
     caplog.set_level(logging.DEBUG)
-    error, server = fail(Reply({"error": {"message": f"invalid x-api-key {KEY}"}}, 401))
-    assert error.kind == "rejected"
+    reply = Reply({"type": "error", "error": {"message": f"invalid x-api-key {KEY}"}}, 401)
+    with serve(reply) as server, pytest.raises(ConfigError) as caught:
+        asyncio.run(client(server).complete(REQUEST))
+    message = str(caught.value)
+    assert message.startswith(f"LLM 'small': {server.url} does not accept the key in SOME_KEY")
+    assert "invalid x-api-key ***" in message
+    assert len(server.asked) == 1
     assert KEY in str(server.headers)
-    assert KEY not in str(error) + repr(error)
+    assert KEY not in message + repr(caught.value)
     assert KEY not in caplog.text
     assert KEY not in str(server.asked)

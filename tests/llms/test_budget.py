@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hieramas_lib.errors import BudgetExceeded, ConfigError
-from hieramas_lib.llms.budget import Budget, worst_case_usd
+from hieramas_lib.llms.budget import Budget, Reservation, worst_case_usd
 from hieramas_lib.llms.chat import ChatRequest, Message
 from hieramas_lib.llms.pool import LLMSpec, Price
 
@@ -17,6 +17,12 @@ REQUEST = ChatRequest("small", (Message("user", "x" * 84),), max_tokens=90)
 WORST = (84 + 16 + 90 * 10) / 1e6  # 0.001
 
 
+def held(budget: Budget) -> Reservation:
+    reservation = budget.reserve(SPEC, REQUEST)
+    assert reservation is not None
+    return reservation
+
+
 def test_worst_case() -> None:
     assert worst_case_usd(SPEC, REQUEST) == pytest.approx(WORST)
     # A token is at least one byte, and "é" has two.
@@ -24,40 +30,57 @@ def test_worst_case() -> None:
     assert worst_case_usd(SPEC, wide) == pytest.approx(WORST)
 
 
+def test_the_worst_case_of_a_reasoning_model_has_room_for_its_thoughts() -> None:
+    thinker = SPEC.model_copy(update={"max_tokens": 8192})
+    request = ChatRequest("small", (Message("user", "x" * 84),))
+    assert worst_case_usd(thinker, request) == pytest.approx((100 + 8192 * 10) / 1e6)
+    assert worst_case_usd(thinker, REQUEST) == pytest.approx(WORST)
+
+
+def test_every_attempt_is_reserved() -> None:
+    budget = Budget(usd=5 * WORST * (1 + 1e-9))
+    with pytest.raises(BudgetExceeded, match=r"up to \$0\.006000 in 6 attempts"):
+        budget.reserve(SPEC, REQUEST, attempts=6)
+    reservation = budget.reserve(SPEC, REQUEST, attempts=5)
+    assert reservation is not None
+    assert reservation.usd == pytest.approx(5 * WORST)
+    budget.settle(reservation, None)
+    assert budget.spent_usd == pytest.approx(5 * WORST)
+
+
 def test_a_call_that_could_pass_the_limit_is_not_made() -> None:
     budget = Budget(usd=0.0015)
-    held = budget.reserve(SPEC, REQUEST)
+    first = held(budget)
+    assert budget.reserve(SPEC, REQUEST) is None, "there is no room while the first is in flight"
+    budget.settle(first, 0.0002)
+    assert budget.spent_usd == 0.0002
+    budget.settle(held(budget), 0.0004)
     with pytest.raises(BudgetExceeded, match=r"small could cost up to \$0\.001000"):
         budget.reserve(SPEC, REQUEST)
-    budget.settle(held, 0.0002)
-    assert budget.spent_usd == 0.0002
-    budget.settle(budget.reserve(SPEC, REQUEST), 0.0004)
-    with pytest.raises(BudgetExceeded):
-        budget.reserve(SPEC, REQUEST)
 
 
-def test_a_failed_call_gives_its_room_back() -> None:
+def test_a_call_that_was_not_billed_gives_its_room_back() -> None:
     budget = Budget(usd=0.0015, calls=1)
     for _ in range(5):
-        budget.release(budget.reserve(SPEC, REQUEST))
+        budget.release(held(budget))
     assert (budget.spent_usd, budget.made) == (0.0, 0)
-    budget.reserve(SPEC, REQUEST)
+    held(budget)
 
 
 def test_an_unknown_cost_is_charged_at_its_worst_case() -> None:
     budget = Budget(usd=1.0)
-    budget.settle(budget.reserve(SPEC, REQUEST), None)
+    budget.settle(held(budget), None)
     assert budget.spent_usd == pytest.approx(WORST)
 
 
 def test_calls_in_flight_count() -> None:
     budget = Budget(calls=2)
-    held = budget.reserve(SPEC, REQUEST)
-    budget.reserve(SPEC, REQUEST)
+    first, second = held(budget), held(budget)
+    assert budget.reserve(SPEC, REQUEST) is None
+    budget.settle(first, None)
+    assert budget.reserve(SPEC, REQUEST) is None
+    budget.settle(second, None)
     with pytest.raises(BudgetExceeded, match="limit of 2 calls"):
-        budget.reserve(SPEC, REQUEST)
-    budget.settle(held, None)
-    with pytest.raises(BudgetExceeded):
         budget.reserve(SPEC, REQUEST)
 
 
@@ -65,7 +88,7 @@ def test_no_price() -> None:
     free = SPEC.model_copy(update={"price": None})
     with pytest.raises(ConfigError, match=r"'small' has no price.*pool file.*`calls`"):
         Budget(usd=1.0).reserve(free, REQUEST)
-    Budget(calls=1).settle(Budget(calls=1).reserve(free, REQUEST), None)
+    assert Budget(calls=1).reserve(free, REQUEST) == Reservation(0.0)
 
 
 @pytest.mark.parametrize("limits", [{"usd": -1.0}, {"calls": -1}, {"usd": float("nan")}])
@@ -87,18 +110,22 @@ def test_a_limit_of_nothing_allows_nothing() -> None:
 def test_the_limit_holds(limit: float, steps: list[tuple[str, float]]) -> None:
     """Whatever ends how, money spent never passes the limit, and all held room comes back."""
     budget = Budget(usd=limit)
-    held = []
+    in_flight: list[Reservation] = []
     for end, share in steps:
         try:
-            held.append(budget.reserve(SPEC, REQUEST))
+            reservation = budget.reserve(SPEC, REQUEST)
         except BudgetExceeded:
             continue
+        if reservation is None:
+            assert in_flight
+            continue
+        in_flight.append(reservation)
         if end == "settle":
-            budget.settle(held.pop(0), WORST * share)
+            budget.settle(in_flight.pop(0), WORST * share)
         elif end == "release":
-            budget.release(held.pop(0))
+            budget.release(in_flight.pop(0))
         assert budget.spent_usd <= limit
-    for reservation in held:
+    for reservation in in_flight:
         budget.settle(reservation, WORST)
     assert budget.spent_usd <= limit * (1 + 1e-12)
     spent = budget.spent_usd
@@ -118,7 +145,9 @@ def test_threads() -> None:
     def work() -> None:
         for _ in range(100):
             try:
-                budget.settle(budget.reserve(SPEC, REQUEST), WORST)
+                while (reservation := budget.reserve(SPEC, REQUEST)) is None:
+                    pass
+                budget.settle(reservation, WORST)
             except BudgetExceeded:
                 refused.append(1)
 

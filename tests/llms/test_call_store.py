@@ -139,7 +139,7 @@ def test_a_miss_names_what_differs(asked: ChatRequest, expected: str) -> None:
     put(store, ChatRequest("small", (Message("user", "quite another"),), 0.9, 7, 9))
     put(store)
     put(store, ChatRequest("small", REQUEST.messages, 0.9, 7, 9))
-    miss = store.miss(asked, "openai", "maker/small")
+    miss = store.miss(asked, asked.canonical("openai", "maker/small"))
     assert "small (maker/small) for 'Who?'" in str(miss)
     assert re.search(expected, str(miss)), str(miss)
     assert "max_tokens" not in str(miss)
@@ -148,7 +148,8 @@ def test_a_miss_names_what_differs(asked: ChatRequest, expected: str) -> None:
 def test_a_miss_without_anything_to_compare() -> None:
     store = CallStore(keep_requests=False)
     put(store)
-    assert "no request of this model" in str(store.miss(REQUEST, "openai", "maker/small"))
+    miss = store.miss(REQUEST, REQUEST.canonical("openai", "maker/small"))
+    assert "no request of this model" in str(miss)
 
 
 def test_no_environment_variable_gets_into_the_file(tmp_path: Path, monkeypatch) -> None:

@@ -16,10 +16,10 @@ def test_the_canonical_text_is_fixed() -> None:
     """A change here makes every tape that people keep useless."""
     assert REQUEST.canonical("openai", "maker/model") == (
         '{"client": "openai", "max_tokens": 100, "messages": [{"content": "s", "role": "system"}, '
-        '{"content": "ü", "role": "user"}], "model": "maker/model", "options": [], "sample": 0, '
-        '"temperature": 0.2}'
+        '{"content": "ü", "role": "user"}], "model": "maker/model", "options": [], '
+        '"origin": null, "sample": 0, "temperature": 0.2}'
     )
-    assert REQUEST.key("openai", "maker/model") == "6933ebd8e21bc1bbbcf68005dda97ac1"
+    assert REQUEST.key("openai", "maker/model") == "f2676b06daa450c6fba2700a8f4bf965"
 
 
 @pytest.mark.parametrize(
@@ -39,9 +39,9 @@ def test_what_changes_the_answer_changes_the_key(changed: dict) -> None:
     assert replace(REQUEST, **changed).key("c", "m") != REQUEST.key("c", "m")
 
 
-def test_client_and_model_count_and_the_pools_name_does_not() -> None:
-    keys = {REQUEST.key(client, model) for client in ("a", "b") for model in ("m", "n")}
-    assert len(keys) == 4
+def test_client_model_and_origin_count_and_the_pools_name_does_not() -> None:
+    places = [(c, m, o) for c in ("a", "b") for m in ("m", "n") for o in (None, "x", "y")]
+    assert len({REQUEST.key(*place) for place in places}) == 12
     assert replace(REQUEST, model="alias").key("a", "m") == REQUEST.key("a", "m")
 
 

@@ -2,12 +2,18 @@
 
 import asyncio
 import re
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
 
 import pytest
 
 from hieramas_lib.errors import CallError, ConfigError
+from hieramas_lib.llms import local_client
 from hieramas_lib.llms.chat import ChatRequest, Completion, Message
-from hieramas_lib.llms.local_client import LocalClient, gguf_path, grammar_of
+from hieramas_lib.llms.local_client import LocalClient, file_identity, gguf_path, grammar_of
 from hieramas_lib.llms.pool import LLMSpec
 from hieramas_lib.paths import ROOT
 
@@ -56,6 +62,103 @@ def test_a_file_that_is_no_model_is_a_call_error(tmp_path, capfd) -> None:
     path.write_bytes(b"not a model")
     with pytest.raises(CallError, match="cannot be loaded"):
         asyncio.run(LocalClient(spec(str(path))).complete(ChatRequest("tiny", ())))
+
+
+class Server:
+    """Stands in for the real one: takes a while to load, and says which load it was."""
+
+    loads = 0
+
+    def __init__(self, path: Path) -> None:
+        time.sleep(0.02)
+        Server.loads += 1
+        self.number = Server.loads
+
+    def handle_chat_completions(self, parameters: dict) -> dict:
+        content = f"load {self.number}, at most {parameters['max_tokens']}"
+        choice = {"message": {"content": content}, "finish_reason": "stop"}
+        return {"choices": [choice], "usage": {"prompt_tokens": 1, "completion_tokens": 1}}
+
+
+@pytest.fixture
+def loads(monkeypatch) -> None:
+    monkeypatch.setattr(Server, "loads", 0)
+    monkeypatch.setattr(local_client, "_load", Server)
+    monkeypatch.setattr(local_client, "_servers", {})
+
+
+def test_first_calls_at_once_load_the_model_once(tmp_path: Path, loads: None) -> None:
+    path = tmp_path / "some.gguf"
+    path.write_bytes(b"model")
+    start = threading.Barrier(4)
+
+    def call() -> None:
+        start.wait()
+        asyncio.run(LocalClient(spec(str(path))).complete(ChatRequest("tiny", ())))
+
+    threads = [threading.Thread(target=call) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert Server.loads == 1
+
+
+def test_a_replaced_file_is_loaded_again(tmp_path: Path, loads: None) -> None:
+    path = tmp_path / "some.gguf"
+
+    def answer() -> str:
+        return asyncio.run(LocalClient(spec(str(path))).complete(ChatRequest("tiny", ()))).text
+
+    path.write_bytes(b"model")
+    assert [answer(), answer()] == ["load 1, at most 1024"] * 2
+    path.write_bytes(b"other")
+    assert answer() == "load 2, at most 1024"
+
+
+def test_the_identity_of_a_file_is_its_content(tmp_path: Path) -> None:
+    path, copy = tmp_path / "a", tmp_path / "b"
+    content = bytearray(b"weights " * 50_000)
+    path.write_bytes(content)
+    copy.write_bytes(content)
+    first = file_identity(path)
+    assert file_identity(copy) == first
+    assert first.startswith("400000 bytes, ")
+    for place in (0, 200_010, 399_999):
+        changed = bytearray(content)
+        changed[place] ^= 1
+        copy.write_bytes(changed)
+        assert file_identity(copy) != first
+    copy.write_bytes(content + b" ")
+    assert file_identity(copy) != first
+
+
+ENDING = f"""
+import asyncio, atexit, pathlib
+
+def threads_left():
+    print(len(list(pathlib.Path("/proc/self/task").iterdir())))
+
+atexit.register(threads_left)  # First in, last out: it runs after the model was let go.
+from hieramas_lib.llms.chat import ChatRequest, Message
+from hieramas_lib.llms.local_client import LocalClient
+from hieramas_lib.llms.pool import LLMSpec
+
+spec = LLMSpec(name="a", client="local", model={MODEL!r}, family="f", profile="p")
+request = ChatRequest("a", (Message("user", "hi"),), max_tokens=2)
+asyncio.run(LocalClient(spec).complete(request))
+"""
+
+
+@needs_model
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="threads are counted in /proc")
+def test_a_process_lets_its_model_go_before_it_ends() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", ENDING], capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    # llama.cpp keeps one thread for its log; a loaded model has five more.
+    assert int(done.stdout) <= 2
 
 
 @needs_model

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from loopback import Loopback, Reply, serve
 
-from hieramas_lib.errors import CallError
+from hieramas_lib.errors import CallError, ConfigError
 from hieramas_lib.llms.call_store import CallStore
 from hieramas_lib.llms.chat import ChatRequest, Completion, Message
 from hieramas_lib.llms.openai_client import OpenAIClient, sampling_parameters
@@ -95,11 +95,24 @@ def test_request_and_reply() -> None:
     ],
 )
 def test_sampling_parameters(model: str, expected: dict) -> None:
-    assert sampling_parameters(model, REQUEST) == expected
+    assert sampling_parameters(spec("", model), REQUEST) == expected
 
 
 def test_no_temperature_is_not_sent() -> None:
-    assert sampling_parameters("m", ChatRequest("m", ())) == {"max_tokens": 1024}
+    assert sampling_parameters(spec(""), ChatRequest("m", ())) == {"max_tokens": 1024}
+
+
+def test_the_llms_own_limit_is_sent() -> None:
+    thinker = spec("", "openai/gpt-5-mini").model_copy(update={"max_tokens": 8192})
+    assert sampling_parameters(thinker, ChatRequest("m", ())) == {"max_completion_tokens": 8192}
+    assert sampling_parameters(thinker, REQUEST) == {"max_completion_tokens": 50}
+
+
+def test_a_lone_surrogate_is_sent_as_a_replacement() -> None:
+    request = ChatRequest("small", (Message("user", "\ud83d?"),), max_tokens=50)
+    with serve(Reply(chat())) as server:
+        asyncio.run(client(server).complete(request))
+    assert server.asked[0]["messages"][0]["content"] == "\ufffd?"
 
 
 @pytest.mark.parametrize(
@@ -111,6 +124,7 @@ def test_no_temperature_is_not_sent() -> None:
         (chat("", "content_filter"), "", "refusal"),
         (chat(None, "tool_calls", tool_calls=[{"id": "1"}]), "", "other"),
         (chat("4", None), "4", "other"),
+        (chat("4", {"reason": "stop"}), "4", "other"),
         (chat([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]), "ab", "stop"),
         (chat("\ud83d broken", "stop"), "\ufffd broken", "stop"),
         (chat(None, "stop", reasoning_content="hm"), "", "stop"),
@@ -189,6 +203,7 @@ def test_a_long_retry_after_does_not_hold_up_the_run() -> None:
     [
         Reply(b'{"choices": [{"mess'),
         Reply(b""),
+        Reply(b"[" * 100_000),
         Reply(b"<html>busy</html>", content_type="text/html"),
         Reply([1, 2]),
         Reply({"choices": []}),
@@ -215,6 +230,85 @@ def test_malformed_replies(reply: Reply) -> None:
 def test_faults_reported_with_status_200(body: dict, kind: str) -> None:
     error, _ = fail(Reply(body))
     assert error.kind == kind
+
+
+def stop_of(*replies: Reply, **fields: Any) -> tuple[str, Loopback]:
+    """Message of the ConfigError that a call ends with."""
+    with serve(*replies) as server, pytest.raises(ConfigError) as caught:
+        llm = spec(server.url).model_copy(update=fields)
+        asyncio.run(OpenAIClient(llm, KEY, timeout_s=5.0).complete(REQUEST))
+    return str(caught.value), server
+
+
+@pytest.mark.parametrize(
+    ("status", "named"),
+    [
+        (401, "does not accept the key in SOME_KEY; set it"),
+        (403, "does not let the key in SOME_KEY use model 'qwen/qwen3-8b'; allow it"),
+        (404, "has no model 'qwen/qwen3-8b'; correct `model:` or `base_url:`"),
+    ],
+)
+def test_a_fault_of_the_set_up_stops_the_run(status: int, named: str) -> None:
+    """It would meet every call alike, so it is no failure of one item."""
+    message, server = stop_of(Reply({"error": {"message": f"bad {KEY}"}}, status))
+    assert message.startswith(f"LLM 'small': {server.url}/v1 ")
+    assert named in message
+    assert f"The server said {status}" in message
+    assert KEY not in message
+    assert len(server.asked) == 1
+    inside, _ = stop_of(Reply({"error": {"code": status, "message": f"bad {KEY}"}}))
+    assert named in inside
+    assert KEY not in inside
+    message, _ = stop_of(Reply({"choices": [{"error": {"code": status, "message": "bad"}}]}))
+    assert named in message
+
+
+def test_a_server_that_wants_a_key_and_has_none() -> None:
+    message, _ = stop_of(Reply({"error": {"message": "no"}}, 401), key_env=None)
+    assert "wants a key; name its environment variable by `key_env:`" in message
+
+
+def test_a_prompt_that_a_moderator_rejects_is_a_fault_of_that_item() -> None:
+    """OpenRouter answers 403 for it, too."""
+    error = {"code": 403, "message": "flagged", "metadata": {"reasons": ["violence"]}}
+    assert fail(Reply({"error": error}, 403))[0].kind == "rejected"
+    assert fail(Reply({"error": error}))[0].kind == "rejected"
+
+
+class Broken(OpenAIClient):
+    """A client with a bug of our own in it."""
+
+    bug: Exception = TypeError("ours")
+    at = "_send"
+
+    def _send(self, sdk: Any, request: ChatRequest) -> Any:
+        if self.at == "_send":
+            raise self.bug
+        return super()._send(sdk, request)
+
+    def _read(self, reply: dict[str, Any], latency_s: float) -> Completion:
+        if self.at == "_read":
+            raise self.bug
+        return super()._read(reply, latency_s)
+
+
+@pytest.mark.parametrize("at", ["_send", "_read"])
+@pytest.mark.parametrize("kind", [TypeError, ValueError, KeyError, ZeroDivisionError])
+def test_a_bug_is_no_failed_call(kind: type[Exception], at: str) -> None:
+    with serve(Reply(chat())) as server:
+        broken = Broken(spec(server.url), KEY)
+        broken.bug, broken.at = kind("ours"), at
+        with pytest.raises(kind) as caught:
+            asyncio.run(broken.complete(REQUEST))
+    assert caught.value is broken.bug
+
+
+def test_without_a_key_nothing_is_taken_out_of_messages() -> None:
+    """The SDK is given the placeholder "none", which is no secret."""
+    with serve(Reply({"error": {"message": "none of this"}}, 400)) as server:
+        with pytest.raises(CallError, match="none of this"):
+            asyncio.run(OpenAIClient(spec(server.url), None).complete(REQUEST))
+        assert server.headers[0]["authorization"] == "Bearer none"
 
 
 @pytest.mark.parametrize("broken", [Reply(drop=True), Reply(chat(), cut=True)])
@@ -245,9 +339,10 @@ def test_one_client_serves_one_event_loop_after_another() -> None:
 
 def test_the_key_goes_nowhere_but_into_the_header(tmp_path, caplog) -> None:
     caplog.set_level(logging.DEBUG)
-    echo = Reply({"error": {"message": f"Incorrect API key provided: {KEY}"}}, 401)
+    echo = Reply({"error": {"message": f"Incorrect API key provided: {KEY}"}}, 400)
     error, server = fail(echo)
     assert error.kind == "rejected"
+    assert "provided: ***" in str(error)
     assert KEY in server.headers[0]["authorization"]
     assert KEY not in str(error) + repr(error) + repr(error.args)
 

@@ -7,7 +7,8 @@ import pytest
 import yaml
 
 from hieramas_lib.errors import ConfigError
-from hieramas_lib.llms.pool import LLMPool, load_pool
+from hieramas_lib.llms.chat import ChatRequest
+from hieramas_lib.llms.pool import LLMPool, LLMSpec, load_pool
 from hieramas_lib.paths import data_path
 
 PAPERS = load_pool(data_path("llm_pool.yaml"))
@@ -32,6 +33,16 @@ def test_the_papers_pool() -> None:
     # 400 tokens at $0.25 and 450 at $2.00 a million.
     assert PAPERS.reference_cost == pytest.approx(0.001)
     assert PAPERS["llama-3.1-8b"].cost(1e6, 2e6) == pytest.approx(0.02 + 0.10)
+    assert PAPERS["llama-3.1-8b"].usual_cost() == pytest.approx((400 * 0.02 + 260 * 0.05) / 1e6)
+    thinkers = {spec.name for spec in PAPERS.llms if spec.max_tokens == 8192}
+    assert thinkers == {"gpt-5-mini", "gpt-5-nano", "qwen3-8b"}
+    assert {spec.max_tokens for spec in PAPERS.llms} == {1024, 8192}
+
+
+def test_the_limit_of_a_call() -> None:
+    spec = PAPERS["gpt-5-mini"]
+    assert spec.token_limit(ChatRequest(spec.name, ())) == 8192
+    assert spec.token_limit(ChatRequest(spec.name, (), max_tokens=7)) == 7
 
 
 def test_the_simulated_twin_needs_no_key_and_keeps_the_prices() -> None:
@@ -39,11 +50,14 @@ def test_the_simulated_twin_needs_no_key_and_keeps_the_prices() -> None:
     assert twin.names == PAPERS.names
     assert twin.reference_cost == PAPERS.reference_cost
     assert {(spec.client, spec.key_env) for spec in twin.llms} == {("simulated", None)}
+    # Room for hidden thoughts would change how long simulated answers are.
+    assert {spec.max_tokens for spec in twin.llms} == {1024}
 
 
 def test_an_unknown_price_is_none_and_no_unit_of_cost() -> None:
     spec = PAPERS.llms[0].model_copy(update={"price": None})
     assert spec.cost(1000, 1000) is None
+    assert spec.usual_cost() is None
     pool = LLMPool(name="p", skip_profile="-", reference=spec.name, llms=(spec,))
     with pytest.raises(ConfigError, match="give the reference 'gpt-5-mini' a price"):
         _ = pool.reference_cost
@@ -102,6 +116,56 @@ def test_files_that_are_no_pool(tmp_path: Path) -> None:
     path.write_text("", encoding="utf-8")
     with pytest.raises(ConfigError, match=r"mine\.yaml: "):
         load_pool(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "fault"),
+    [
+        ("skip", "stands for no LLM"),
+        ("Skip", "stands for no LLM"),
+        ("", "is no name"),
+        (" ", "is no name"),
+        ("a ", "is no name"),
+        ("a\nb", "is no name"),
+        ("a\n", "is no name"),
+        ("a, b", "is no name"),
+        ('a"b', "is no name"),
+        ("<a>", "is no name"),
+        ("$a$", "is no name"),
+        ("_a", "is no name"),
+    ],
+)
+def test_names_that_no_llm_can_have(tmp_path: Path, name: str, fault: str) -> None:
+    raw = yaml.safe_load(data_path("llm_pool.yaml").read_text(encoding="utf-8"))
+    raw["llms"][1]["name"] = name
+    path = tmp_path / "mine.yaml"
+    path.write_text(yaml.safe_dump(raw), encoding="utf-8")
+    with pytest.raises(ConfigError, match=rf"llms\.1\.name: .*{fault}"):
+        load_pool(path)
+
+
+@pytest.mark.parametrize(
+    "name", ["a", "gpt-5 mini (low)", "openai/o3", "qwen3:8b", "c++", "é-1", "a_b", "v1.5@x"]
+)
+def test_names_that_an_llm_can_have(name: str) -> None:
+    assert PAPERS.llms[0].model_validate(PAPERS.llms[0].model_dump() | {"name": name}).name == name
+
+
+@pytest.mark.parametrize(
+    ("client", "url", "address"),
+    [
+        ("openai", None, None),
+        ("openai", "http://me:secret@host:8000/v1/", "http://host:8000/v1"),
+        ("anthropic", "https://host/a@b", "https://host/a@b"),
+        ("simulated", "http://host", None),
+    ],
+)
+def test_the_address_of_a_server(client: str, url: str | None, address: str | None) -> None:
+    spec = LLMSpec.model_validate(
+        {"name": "a", "client": client, "model": "m", "family": "f", "profile": "p"}
+        | {"base_url": url}
+    )
+    assert spec.address == address
 
 
 @pytest.mark.parametrize("field", ["input", "output"])

@@ -35,8 +35,12 @@ def ask(sample: int = 0, model: str = "small", text: str = "hi") -> ChatRequest:
 class Stub:
     """Answers with a running number; may wait, fail, or give its own price."""
 
+    attempts = 1
+
     def __init__(self, wait_s: float = 0.0, fail: Callable[[int], bool] | None = None) -> None:
         self.calls = 0
+        self.asked: list[ChatRequest] = []
+        self.error: Exception = CallError("server", "broken")
         self.now = self.most = 0
         self.cost: float | None = None
         self.tokens = (100, 10)
@@ -45,6 +49,7 @@ class Stub:
 
     async def complete(self, request: ChatRequest) -> Completion:
         self.calls += 1
+        self.asked.append(request)
         number = self.calls
         self.now += 1
         self.most = max(self.most, self.now)
@@ -54,7 +59,7 @@ class Stub:
         finally:
             self.now -= 1
         if self._fail and self._fail(number):
-            raise CallError("server", "broken")
+            raise self.error
         return Completion(f"answer {number}", "stop", *self.tokens, self.cost, 0.5, False, "")
 
 
@@ -178,7 +183,7 @@ def test_a_shared_failure_reaches_all_and_is_not_stored() -> None:
 
 def test_a_cancelled_call_hands_over_to_a_waiter() -> None:
     stub = Stub(wait_s=0.02)
-    budget = Budget(calls=1)
+    budget = Budget(calls=2)
     llms = service(stub, budget=budget)
 
     async def story() -> list[Completion | BaseException]:
@@ -193,7 +198,8 @@ def test_a_cancelled_call_hands_over_to_a_waiter() -> None:
     assert isinstance(ends[2], asyncio.CancelledError)
     assert isinstance(ends[1], Completion)
     assert stub.calls == 2
-    assert budget.made == 1
+    # The cancelled call had been sent, and may have been billed.
+    assert budget.made == 2
 
 
 def test_the_concurrency_limit() -> None:
@@ -236,6 +242,95 @@ def test_a_budget_is_never_passed(limit: int) -> None:
     assert stub.calls == sum(isinstance(end, Completion) for end in ends)
     assert budget.spent_usd == pytest.approx(llms.usage.paid_usd)
     assert budget.spent_usd <= 0.005
+
+
+def test_a_budget_with_room_for_one_call_at_a_time_slows_down_and_goes_on() -> None:
+    """A reservation is many times what a call costs; to hold too many must not end the run."""
+    stub = Stub(wait_s=0.001)
+    budget = Budget(usd=0.005)  # 2e-4 a call, and 218e-6 reserved for each of its 20 attempts.
+    stub.attempts = 20
+    llms = service(stub, budget=budget)
+
+    async def many() -> list[Completion]:
+        return await asyncio.gather(*(llms.complete(ask(n)) for n in range(4)))
+
+    assert len(asyncio.run(many())) == 4
+    assert stub.most == 1
+    assert budget.spent_usd == pytest.approx(8e-4)
+
+
+def test_services_that_share_a_budget_wait_for_each_other() -> None:
+    budget, slow, quick = Budget(calls=2), Stub(wait_s=0.02, fail=lambda n: True), Stub()
+    slow.error = CallError("rejected", "no")
+    one, two = service(slow, budget=budget), service(quick, budget=budget)
+
+    async def story() -> list[Completion | BaseException]:
+        jobs = [one.complete(ask(0)), one.complete(ask(1)), two.complete(ask(0))]
+        return await asyncio.gather(*jobs, return_exceptions=True)
+
+    kinds = [type(end) for end in asyncio.run(story())]
+    assert kinds == [CallError, CallError, Completion]
+
+
+@pytest.mark.parametrize(
+    ("error", "charged"),
+    [
+        (CallError("timeout", "-"), True),
+        (CallError("connection", "-"), True),
+        (CallError("malformed", "-"), True),
+        (CallError("server", "-"), True),
+        (CallError("rejected", "-"), False),
+        (CallError("rate_limit", "-"), False),
+        (ConfigError("wrong key"), False),
+        (ZeroDivisionError("a bug after the reply"), True),
+    ],
+)
+def test_a_failed_call_that_may_have_been_billed_is_charged_its_reservation(
+    error: Exception, charged: bool
+) -> None:
+    stub = Stub(fail=lambda n: True)
+    stub.error, stub.attempts = error, 5
+    budget = Budget(usd=1.0)
+    with pytest.raises(type(error)):
+        asyncio.run(service(stub, budget=budget).complete(ask()))
+    # Two letters and 16 tokens of allowance at $1, 20 tokens out at $10 a million; 5 attempts.
+    assert budget.spent_usd == pytest.approx(5 * 218e-6 if charged else 0.0)
+    assert budget.made == charged
+
+
+def test_the_limit_of_a_call_is_the_llms_own_unless_it_has_one() -> None:
+    stub = Stub()
+    llms = service(stub, max_tokens=8192)
+    open_ended = replace(ask(), max_tokens=None)
+    answer = asyncio.run(llms.complete(open_ended))
+    assert stub.asked[0].max_tokens == 8192
+    assert answer.request_key == replace(ask(), max_tokens=8192).key("openai", "maker/small")
+    assert asyncio.run(llms.complete(replace(ask(), max_tokens=8192))).cached
+    assert asyncio.run(llms.complete(ask())).text == "answer 2"
+    assert stub.asked[1].max_tokens == 20
+    # Another limit in the pool file is another call.
+    other = service(stub, llms.store, max_tokens=4096)
+    assert asyncio.run(other.complete(open_ended)).text == "answer 3"
+
+
+@pytest.mark.parametrize("client", ["openai", "anthropic"])
+def test_one_store_tells_servers_apart(client: str) -> None:
+    store, stub = CallStore(), Stub()
+
+    def at(url: str | None) -> str:
+        llms = service(stub, store, client=client, base_url=url)
+        return asyncio.run(llms.complete(ask())).text
+
+    texts = [at(url) for url in (None, "http://a/v1", "http://b/v1", "http://me:pw@a/v1/")]
+    assert texts == ["answer 1", "answer 2", "answer 3", "answer 2"]
+
+
+def test_a_replay_miss_names_the_other_server(tmp_path: Path) -> None:
+    path = tmp_path / "tape.sqlite"
+    asyncio.run(service(Stub(), CallStore(path), base_url="http://u:pw@a/v1").complete(ask()))
+    llms = LLMService(pool(spec("small", base_url="http://b/v1")), {}, CallStore(path, "replay"))
+    with pytest.raises(ReplayMiss, match="origin: stored 'http://a/v1', asked 'http://b/v1'"):
+        asyncio.run(llms.complete(ask()))
 
 
 def test_cached_answers_need_no_budget() -> None:
@@ -289,7 +384,7 @@ def test_one_store_tells_worlds_apart() -> None:
             pool(spec("small", client="simulated")),
             {"small": stub},
             store,
-            model_ids={"small": world},
+            origins={"small": world},
         )
         answers.append(asyncio.run(llms.complete(ask())).text)
     assert answers == ["answer 1", "answer 2"]

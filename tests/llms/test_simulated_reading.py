@@ -1,11 +1,11 @@
 import pytest
 from world_cases import choice_tasks
 
-from hieramas_lib.llms.layout import Section
+from hieramas_lib.llms.layout import Duty, Section
 from hieramas_lib.llms.simulated_plans import write_plan
 from hieramas_lib.llms.simulated_reading import Evidence, choose_answer, read_evidence
 from hieramas_lib.llms.world import load_settings
-from hieramas_lib.llms.world_settings import Duty, WorldSettings
+from hieramas_lib.llms.world_settings import WorldSettings
 
 KNOBS = load_settings("hard")
 NOTHING = KNOBS.model_copy(

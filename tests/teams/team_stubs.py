@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from hypothesis import strategies as st
 
 from hieramas_lib.errors import CallError
-from hieramas_lib.llms.chat import ChatRequest, Completion
+from hieramas_lib.llms.chat import ChatRequest, Completion, FinishReason
 from hieramas_lib.llms.layout import Header, Section, parse_sections
 from hieramas_lib.tasks.task import Task
 from hieramas_lib.teams.roles import RoleSet, load_roles
@@ -70,13 +70,15 @@ class Asked:
 class StubLLM:
     """Answers at once, or after ``pause``; every reply is unique to its request.
 
-    ``asked`` and ``events`` are the test's own account of what happened, taken from the
+    ``blank`` gives text and finish reason of a reply that is no proper answer; ``asked`` and
+    ``events`` are the test's own account of what happened, taken from the
     requests alone.
     """
 
     pause: Callable[[Header, ChatRequest], "asyncio.Future[None] | None"] | None = None
     fails: Callable[[Header, ChatRequest], bool] = lambda header, request: False
     answer: Callable[[Header], str] = lambda header: "B"
+    blank: Callable[[ChatRequest], tuple[str, FinishReason] | None] = lambda request: None
     asked: list[Asked] = field(default_factory=list)
     events: list[tuple[str, str, str, str]] = field(default_factory=list)
     total_cost: float = 0.0
@@ -96,13 +98,16 @@ class StubLLM:
             raise CallError("timeout", "stub")
         key = request.key("stub", request.model)
         reply = f"reply {key} of {request.model}\nAnswer: {self.answer(header)}"
+        finish: FinishReason = "stop"
+        if (blank := self.blank(request)) is not None:
+            reply, finish = blank
         self.asked.append(Asked(request, header, parse_sections(user.content), reply))
         self.events.append(("end", *who))
         digit = int(key[:2], 16)
         cost, tokens = (digit + 1) / 1024, 10 + digit
         self.total_cost += cost
         self.total_tokens += tokens
-        return Completion(reply, "stop", tokens, 5, cost, digit / 64, False, key)
+        return Completion(reply, finish, tokens, 5, cost, digit / 64, False, key)
 
     def of(self, role: str, position: str | None = None) -> list[Asked]:
         """What a role was asked, optionally in one position only."""

@@ -85,6 +85,7 @@ def test_graphs_of_a_pool_deliver_every_edge(size: int, seed: int) -> None:
         rollout = run(team, llms)
         assert sorted(edges_in_prompts(team, llms)) == expected_edges(team)
         assert len(rollout.delivered_edges) == len(topology.edges)
+        assert len(rollout.calls) == len(llms.asked) == 3 * size + 1
 
 
 @settings(max_examples=60, deadline=None)

@@ -7,11 +7,11 @@ import pytest
 from team_stubs import TASK, StubLLM, make_team
 
 from hieramas_lib.errors import BudgetExceeded, ConfigError, ReplayMiss
-from hieramas_lib.llms.chat import ChatRequest, Completion
+from hieramas_lib.llms.chat import ChatRequest, Completion, FinishReason
 from hieramas_lib.llms.layout import Header
 from hieramas_lib.teams import executor, graph_pool
 from hieramas_lib.teams.executor import Job, run_batch, run_team
-from hieramas_lib.teams.prompts import DECISION_ROLE
+from hieramas_lib.teams.prompts import DECISION_ROLE, prompt_set
 from hieramas_lib.teams.rollout import CallRecord, Rollout
 from hieramas_lib.teams.topology import Topology
 from hieramas_lib.teams.verdict import judge
@@ -84,6 +84,63 @@ def test_any_two_failures_give_a_defined_record() -> None:
         assert statuses == {
             name: "error" if name in lost else "correct" for name in team.roles.names
         }
+
+
+NOTHING_TO_READ: list[tuple[str, FinishReason]] = [
+    ("", "stop"),
+    (" \n", "length"),
+    ("I cannot help with that.", "refusal"),
+]
+
+
+def run_with_blank(models: set[str], end: tuple[str, FinishReason]) -> tuple[Rollout, StubLLM]:
+    """Run the chain 0 -> 1 -> 2 with some LLMs that give no proper answer."""
+    llms = StubLLM(blank=lambda request: end if request.model in models else None)
+    return asyncio.run(run_team(make_team(graph_pool.chain(3)), TASK, llms, grade_nodes=True)), llms
+
+
+@pytest.mark.parametrize("end", NOTHING_TO_READ)
+def test_an_empty_or_refused_proposal_is_left_out(end: tuple[str, FinishReason]) -> None:
+    rollout, llms = run_with_blank({"p1.0"}, end)
+    node = rollout.nodes[1]
+    (asked,) = llms.of(node.role, "synthesizer")
+    assert asked.proposals() == [node.proposals[1].text]
+    assert node.proposals[0].text == end[0], "the record keeps what was paid for"
+    assert rollout.usage.cost_usd == llms.total_cost
+
+
+@pytest.mark.parametrize("end", NOTHING_TO_READ)
+def test_without_any_readable_proposal_the_synthesizer_gets_the_solo_prompt(
+    end: tuple[str, FinishReason],
+) -> None:
+    rollout, llms = run_with_blank({"p1.0", "p1.1"}, end)
+    team = make_team(graph_pool.chain(3))
+    (asked,) = llms.of(rollout.nodes[1].role, "synthesizer")
+    assert asked.proposals() == []
+    assert asked.request.messages[0] == prompt_set(team.roles).solo[1]
+    assert rollout.delivered_edges == rollout.requested_edges
+
+
+@pytest.mark.parametrize("end", NOTHING_TO_READ)
+def test_an_empty_or_refused_message_is_not_delivered(end: tuple[str, FinishReason]) -> None:
+    rollout, llms = run_with_blank({"s1"}, end)
+    a, b, c = (node.role for node in rollout.nodes)
+    assert rollout.requested_edges == ((a, b), (b, c))
+    assert rollout.delivered_edges == ((a, b),)
+    assert all(asked.read() == {} for asked in llms.of(c))
+    assert list(llms.of(DECISION_ROLE)[0].read()) == [a, c]
+    grade = rollout.nodes[1].grade
+    assert grade is not None
+    assert grade.status == ("unparsed" if end[1] == "refusal" else "empty")
+
+
+def test_a_truncated_text_is_passed_on_as_far_as_it_goes() -> None:
+    end: tuple[str, FinishReason] = ("The planet nearest to the", "length")
+    rollout, llms = run_with_blank({"p1.0", "s1"}, end)
+    _, b, c = (node.role for node in rollout.nodes)
+    assert llms.of(b, "synthesizer")[0].proposals()[0] == end[0]
+    assert rollout.delivered_edges == rollout.requested_edges
+    assert all(asked.read() == {b: end[0]} for asked in llms.of(c))
 
 
 class Stopping(StubLLM):

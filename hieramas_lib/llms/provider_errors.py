@@ -1,0 +1,94 @@
+"""Every way in which a call of a provider can fail, as one of this project's errors."""
+
+from typing import Any
+
+from hieramas_lib.errors import CallError, ConfigError
+from hieramas_lib.llms.pool import LLMSpec
+
+_MESSAGE_LENGTH = 300
+
+
+class Faults:
+    """Makes the errors of one LLM's calls; none of them shows the key.
+
+    A fault of the set-up (401, 403, 404) is a ConfigError, which stops the run: it would meet
+    every call alike. Every other one is a CallError, which costs the item at hand and no more.
+    """
+
+    def __init__(self, spec: LLMSpec, key: str | None) -> None:
+        """Speak about ``spec``; ``key`` is taken out of every message, as a server may echo it."""
+        self._spec = spec
+        self._key = key
+
+    def raised(self, error: Exception) -> CallError | ConfigError:
+        """Return the error for an exception of the SDK, or for a timeout."""
+        status = getattr(error, "status_code", None)
+        if isinstance(status, int):
+            return self._of_status(status, str(error), getattr(error, "body", None))
+        return self._call_error(_kind(error), str(error) or type(error).__name__)
+
+    def reported(self, error: dict[str, Any]) -> CallError | ConfigError:
+        """Return the error for a fault that a router reports inside a reply with status 200."""
+        code, message = error.get("code"), str(error.get("message", error))
+        if isinstance(code, int):
+            return self._of_status(code, message, error)
+        return self._call_error("server", message)
+
+    def malformed(self, what: str) -> CallError:
+        """Return the error for a reply with status 200 that is no chat reply."""
+        return self._call_error("malformed", what)
+
+    def _of_status(self, status: int, message: str, body: object) -> CallError | ConfigError:
+        fix = None if _is_moderation(body) else self._fix(status)
+        if fix is None:
+            return self._call_error(_kind_of_status(status), message)
+        said = self._scrub(message)
+        return ConfigError(f"LLM {self._spec.name!r}: {fix}. The server said {status}: {said}")
+
+    def _fix(self, status: int) -> str | None:
+        """Say what to change, if it is the set-up that is wrong."""
+        spec, where = self._spec, self._spec.address or "its provider"
+        if status == 404:
+            return (
+                f"{where} has no model {spec.model!r}; correct `model:` or `base_url:` in the "
+                "pool file"
+            )
+        if status not in (401, 403):
+            return None
+        if spec.key_env is None:
+            return f"{where} wants a key; name its environment variable by `key_env:` in the pool"
+        if status == 401:
+            return f"{where} does not accept the key in {spec.key_env}; set it to a valid one"
+        return (
+            f"{where} does not let the key in {spec.key_env} use model {spec.model!r}; allow it in "
+            "the provider's settings, or take another key or model"
+        )
+
+    def _call_error(self, kind: str, message: str) -> CallError:
+        return CallError(kind, self._scrub(f"{self._spec.name}: {message}"))
+
+    def _scrub(self, message: str) -> str:
+        if self._key:
+            message = message.replace(self._key, "***")
+        return " ".join(message.split())[:_MESSAGE_LENGTH]
+
+
+def _is_moderation(body: object) -> bool:
+    """Whether a 403 is about this one prompt: OpenRouter then gives the reasons."""
+    metadata = body.get("metadata") if isinstance(body, dict) else None
+    return isinstance(metadata, dict) and ("reasons" in metadata or "flagged_input" in metadata)
+
+
+def _kind(error: Exception) -> str:
+    """Classify by class name, the same in both SDKs; neither is imported for it."""
+    if isinstance(error, TimeoutError) or "Timeout" in type(error).__name__:
+        return "timeout"
+    return "connection" if "Connection" in type(error).__name__ else "malformed"
+
+
+def _kind_of_status(status: int) -> str:
+    if status == 408:
+        return "timeout"
+    if status == 429:
+        return "rate_limit"
+    return "server" if status >= 500 else "rejected"
