@@ -25,7 +25,7 @@
 # The same team runs twice: on the **simulated** pool, and on a **real** small LLM in this process
 # (SmolLM2-135M-Instruct, if `make run` fetched it). The two are never mixed in one table.
 #
-# Reads: shipped questions. Writes: one run folder with a figure and two to three tables. About
+# Reads: shipped questions. Writes: one run folder with a figure and two to four tables. About
 # 40 seconds with the real model, 5 without. Offline, free.
 
 # %% tags=["parameters"]
@@ -62,6 +62,7 @@ from hieramas_lib.teams.supernode import SKIP, Supernode
 from hieramas_lib.teams.team import Team
 from hieramas_lib.teams.topology import Topology
 
+# %%
 run = start_run(
     "01_quickstart",
     {
@@ -81,8 +82,8 @@ print(run)
 # ## The price of a call, by hand
 #
 # Prices are per million tokens, apart for reading (prompt) and writing (completion). GPT-5-mini costs
-# $0.25 and $2.00: a call that reads 400 tokens and writes 450 costs
-# (400 · 0.25 + 450 · 2.00) / 1,000,000 = **$0.001**. That is our unit of cost, the *reference call*.
+# 0.25 and 2.00 dollars: a call that reads 400 tokens and writes 450 costs
+# (400 · 0.25 + 450 · 2.00) / 1,000,000 = **0.001 dollars**. That is our unit of cost, the *reference call*.
 
 # %%
 pool = load_pool(data_path("llm_pool.yaml")).simulated()
@@ -159,7 +160,7 @@ def transcript(rollout: Rollout) -> str:
     """Return every call's text as Markdown."""
     lines = []
     for call in rollout.calls:
-        text = call.text.strip().replace("\n", "\n> ") or call.error or "(nothing)"
+        text = call.text.strip().replace("\n", "  \n> ") or call.error or "(nothing)"
         lines.append(f"**{call.role}, {call.position}** ({call.llm})\n\n> {text}")
     return "\n\n".join(lines)
 
@@ -205,8 +206,9 @@ presentable(calls)
 # SmolLM2-135M-Instruct has 135 million parameters and runs in this process on one core. It is tiny:
 # it cannot reason in steps, and letters mean nothing to it. So each position answers with exactly one
 # of the option texts, its letter below it (constrained decoding). Do not expect it to be right: with
-# prompts as long as a team's it chooses at chance. What is real here is everything else: prompts,
-# messages, tokens and seconds.
+# prompts as long as a team's it chose about as well as chance on forty questions. What is real here is everything else: prompts,
+# messages, tokens and seconds. (One core answers one call at a time, so the calls' seconds add up here;
+# the ledger's longest path is for LLMs that answer side by side.)
 
 # %%
 local_pool = load_pool(data_path("pools", "local.yaml"))
@@ -304,8 +306,8 @@ print("\n".join(conclusions))
 #    message say, and why must it?
 # 3. Put a weak LLM into `decision_llm`. Is the answer still right, and what did that save?
 #
-# **With your own LLM.** Write a pool file as the README shows, `connect(load_pool(path))`, and pass
-# the result to `run_team` instead of `llms`. Nothing else changes.
+# **With your own LLM.** Write a pool file as the README shows, set the LLM names above to its names,
+# and pass `connect(load_pool(path), budget=Budget(usd=1.0))` to `run_team` instead of `llms`.
 
 # %%
 my_calls = None  # such as 5

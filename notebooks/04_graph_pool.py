@@ -13,7 +13,7 @@
 # ---
 
 # %% [markdown]
-# # 04 · Which graphs is there to choose from?
+# # 04 · Which graphs are there to choose from?
 #
 # **Question.** HieraMAS does not invent a graph for every question. It draws a *pool* of candidate
 # graphs once and learns which of them fits which question. What does such a pool look like: how
@@ -71,8 +71,8 @@ print(run)
 # With three roles there are 3 forward pairs, and step 2 already uses 2 of them. With a density of
 # at most 0.7 there may be ⌊0.7 · 3⌋ = 2 edges, so step 3 adds nothing. How many different graphs
 # can come out? Either a chain (3! = 6 orders), or one role that two others read (3 choices of that
-# role): **9 graphs**. There are more: two others may also be read by one role (3 graphs), and all
-# three pairs may be joined (6 graphs). That makes 18 connected DAGs, so a pool of 100 cannot exist.
+# role): **9 graphs**. Beyond what this generator reaches, two roles may be read by a third (3 graphs),
+# and all three pairs may be joined (6 graphs). That makes 18 connected DAGs, so a pool of 100 cannot exist.
 # (The published code tries a thousand times for every question, warns, and goes on with 9.) Ours
 # holds all there are, and says so.
 
@@ -151,7 +151,7 @@ save_figure(
 )
 
 # %% [markdown]
-# **A sparse and a dense example**, sources marked at the left and sinks at the right.
+# **A sparse and a dense example.** Messages flow from left to right; sources and sinks are marked.
 
 # %%
 sparsest = pool[int(densities.argmin())]
@@ -211,8 +211,7 @@ conclusions = [
     f"(mean {np.mean(edge_counts):.1f}); density {densities.min():.2f} to {densities.max():.2f}.",
     f"Two graphs share on average {mean_similarity:.0%} of their edges: "
     + ("there is something to choose." if mean_similarity < 0.5 else "they are much alike."),
-    f"Every graph has {min(sources)} to {max(sources)} source(s) and on average "
-    f"{np.mean(sinks):.1f} sinks.",
+    f"A graph has on average {np.mean(sources):.1f} sources and {np.mean(sinks):.1f} sinks.",
 ]
 run.save_conclusions(conclusions)
 print("\n".join(conclusions))
@@ -220,18 +219,18 @@ print("\n".join(conclusions))
 # %% [markdown]
 # ## Exercises
 #
-# 1. With five roles and densities from 0.3 to 0.7, how many edges can a graph have? Work it out
-#    from the three steps above, set `my_range`, and run the cell.
+# 1. With five roles and densities from 0.3 to 0.75, how many edges can a graph have? Work it out from
+#    the three steps above (the wanted number is rounded down), set `my_range`, and run the cell.
 # 2. Set `density_high` to 1.0 and `graphs` to 200 and run again. Does the mean similarity rise or
 #    fall, and why?
-# 3. Why can a fully connected pool of three roles with density 1.0 still hold only 6 graphs?
+# 3. How many of the 18 graphs of three roles join all three pairs, and why is it that number?
 #
 # **With your own roles.** Write a role file like `data/roles/choice.yaml` and pass its path to
 # `load_roles`; everything above works unchanged.
 
 # %%
 my_range = None  # such as (1, 9)
-five = reference_pool(5, 200, density=(0.3, 0.7), seed=1)
+five = reference_pool(5, 200, density=(0.3, 0.75), seed=1)
 seen = (min(len(t.edges) for t in five), max(len(t.edges) for t in five))
 print("exercise 1:", "not answered yet" if my_range is None else my_range == seen)
 

@@ -18,13 +18,13 @@
 # **Question.** A team has a supernode for every role: a few *proposers* that answer independently,
 # and a *synthesizer* that reads their proposals and speaks for the role. Each position may hold any
 # LLM of the pool, or stay empty (*SKIP*). With eight LLMs, eight roles and three positions there
-# are more teams than atoms in the sun. Stage 1 of HieraMAS learns a *policy* that picks one for each
+# are 9^24 teams, more than one could ever try. Stage 1 of HieraMAS learns a *policy* that picks one for each
 # question. Does it find teams that are worth more than random ones, and more than where it started?
 #
 # **Utility** is the yardstick: accuracy minus 0.01 for every *reference call* spent. A reference
 # call is one usual call of the dearest LLM, so one such call must bring one point of accuracy.
 #
-# Reads: a shipped benchmark and the simulated pool. Writes: one run folder with two figures and two
+# Reads: a shipped benchmark and the simulated pool. Writes: one run folder with three figures and two
 # tables. About a minute. Offline and free; the LLMs are **simulated**, so the numbers say whether
 # the learner works, and nothing about the real models whose names they carry.
 
@@ -46,14 +46,19 @@ alpha = 0.5  # weight of the node's own result in its credit
 # %%
 import numpy as np
 import pandas as pd
-from tqdm.auto import tqdm
+from tqdm import tqdm
 
-from hieramas_lib.experiments.benchmark import open_benchmark, setting_of
+from hieramas_lib.experiments.benchmark import check_plan, open_benchmark, setting_of
 from hieramas_lib.experiments.figures import save_figure
 from hieramas_lib.experiments.plots import anchors, learning_curve, selection_heatmap
 from hieramas_lib.experiments.records import evaluate
 from hieramas_lib.experiments.runs import start_run
-from hieramas_lib.experiments.statistics import mean_over_seeds, mean_over_tasks
+from hieramas_lib.experiments.statistics import (
+    Interval,
+    mean_over_seeds,
+    mean_over_tasks,
+    paired_difference,
+)
 from hieramas_lib.learning.rewards import PaperReward, effective_reward
 from hieramas_lib.learning.stage1 import Stage1Settings
 from hieramas_lib.methods.fixed import PolicyTeam, decision_alone, random_policy
@@ -61,6 +66,7 @@ from hieramas_lib.methods.hieramas import HieraMAS, HieraMASSettings
 from hieramas_lib.methods.single import cot
 from hieramas_lib.tasks.load import load_tasks
 
+# %%
 run = start_run(
     "05_stage1_policy",
     {
@@ -81,6 +87,18 @@ run = start_run(
 )
 config = run.config
 setting = setting_of(config)
+check_plan(
+    pool=config.pool,
+    benchmarks=[config.benchmark],
+    seeds=config.seeds,
+    llms={"decision": config.decision, "strongest": config.strongest},
+    at_least_one={"width": config.width, "graphs": config.graphs},
+)
+settings = HieraMASSettings(
+    stage1=Stage1Settings(
+        passes=config.passes, group=config.group, credit=config.credit, alpha=config.alpha
+    )
+)
 print(run)
 
 # %% [markdown]
@@ -147,12 +165,6 @@ async def train_and_test(seed: int) -> tuple[HieraMAS, pd.DataFrame]:
         decision=config.decision,
     )
     run.watch(world.llms)
-    strongest = world.llms.pool[config.strongest]
-    settings = HieraMASSettings(
-        stage1=Stage1Settings(
-            passes=config.passes, group=config.group, credit=config.credit, alpha=config.alpha
-        )
-    )
     trained = HieraMAS(world.space, world.llms, world.encoder, settings, seed)
     await trained.fit_policy(world.train)
     start = HieraMAS(world.space, world.llms, world.encoder, settings, seed).policy
@@ -163,7 +175,7 @@ async def train_and_test(seed: int) -> tuple[HieraMAS, pd.DataFrame]:
         PolicyTeam("Untrained prior", *common, start, features, sampled=False, seed=seed),
         PolicyTeam("Trained policy", *common, trained.policy, features, sampled=False, seed=seed),
         decision_alone(*common),
-        cot(strongest.name, world.llms, world.space.roles, name="Strongest LLM alone"),
+        cot(config.strongest, world.llms, world.space.roles, name="Strongest LLM alone"),
     ]
     frames = [await evaluate(m, world.test, pool=world.llms.pool, seed=seed) for m in methods]
     return trained, pd.concat(frames, ignore_index=True)
@@ -211,7 +223,9 @@ save_figure(
         smooth.index.to_numpy(),
         xlabel="training rollouts",
         ylabel="utility per rollout",
-        levels={name: means[name] for name in ("Random policy", "Trained policy")},
+        levels={
+            name: means[name] for name in ("Random policy", "Untrained prior", "Trained policy")
+        },
     ),
     "learning_curve",
     caption=f"Utility during stage 1 on {config.benchmark} ({setting.text}), means over one "
@@ -288,16 +302,22 @@ save_figure(
 # %% [markdown]
 # ## What we saw
 #
-# The comparison that counts is paired: same world, same questions. One difference a seed, and an
-# interval over seeds.
+# The comparison that counts is paired: same world, same questions. With several seeds there is one
+# difference a seed and an interval over seeds; with one seed, an interval over its questions.
 
 # %%
 by_seed = records.pivot_table(index="seed", columns="method", values="utility", sort=False)
-gains = {
-    other: mean_over_seeds(by_seed["Trained policy"] - by_seed[other])
-    for other in by_seed.columns
-    if other != "Trained policy"
-}
+by_task = records.pivot_table(index="task_id", columns="method", values="utility", sort=False)
+
+
+def gain_over(other: str) -> Interval:
+    """Return the utility of the trained policy minus that of another."""
+    if len(by_seed) > 1:
+        return mean_over_seeds(by_seed["Trained policy"] - by_seed[other])
+    return paired_difference(by_task["Trained policy"], by_task[other], by_task.index.tolist())
+
+
+gains = {other: gain_over(other) for other in by_seed.columns if other != "Trained policy"}
 gain_table = pd.DataFrame(
     [
         {"compared_with": o, "gain": g.estimate, "gain_low": g.low, "gain_high": g.high}
@@ -307,7 +327,8 @@ gain_table = pd.DataFrame(
 run.save_table(
     gain_table,
     "gains",
-    f"Utility of the trained policy minus that of another, over {len(systems)} seeds (95 % t interval).",
+    "Utility of the trained policy minus that of another, with 95 % intervals over "
+    + ("seeds." if len(by_seed) > 1 else "questions."),
     simulated=setting.simulated,
 )
 gain_table.round(4)
@@ -339,8 +360,9 @@ print("\n".join(conclusions))
 # 3. Set `passes` to 1. How far is the trained policy from its prior with a quarter of the rollouts?
 #
 # **With real models.** Set `pool` to the path of a pool file, `decision` to one of its LLMs, and
-# `budget_usd` to what you are willing to spend. 72 questions × 4 passes × 4 rollouts are 1,152
-# rollouts of up to 25 calls: start with `seeds = [0]`, `passes = 1` and `group = 2`.
+# `budget_usd` to what you are willing to spend. For each seed, 72 questions × 4 passes × 4 rollouts are
+# 1,152 rollouts of up to 25 calls, and 100 test questions are answered in five ways. Start with
+# `seeds = [0]`, `passes = 1` and `group = 2`.
 
 # %%
 my_alpha = None  # such as 0.25

@@ -24,8 +24,8 @@
 # answers, minus the utility of the chosen ones. It can be measured here because the pool is
 # simulated, so every graph can be run on every test question. With real models that is a fortune.
 #
-# Reads: a shipped benchmark and the simulated pool. Writes: one run folder with two figures and two
-# tables. About a minute. Offline and free; the LLMs are **simulated**.
+# Reads: a shipped benchmark and the simulated pool. Writes: one run folder with two figures and one
+# table. About a minute. Offline and free; the LLMs are **simulated**.
 
 # %% tags=["parameters"]
 benchmark = "knowledge"  # knowledge, maths or humaneval
@@ -40,15 +40,21 @@ decision = "gemma-3-27b"  # LLM that gives the final answer
 reads = "sinks"  # what the decision reads, sinks or all
 rule = "pairwise"  # how labels are made, pairwise or top2
 filling = "all_roles"  # who sits where, all_roles or trained
+tests = 0  # questions of the test split, 0 for all
 
 # %%
 import numpy as np
 import pandas as pd
 import torch
-from tqdm.auto import tqdm
+from tqdm import tqdm
 
 from hieramas_lib.errors import ConfigError
-from hieramas_lib.experiments.benchmark import Benchmark, open_benchmark, setting_of
+from hieramas_lib.experiments.benchmark import (
+    Benchmark,
+    check_plan,
+    open_benchmark,
+    setting_of,
+)
 from hieramas_lib.experiments.figures import save_figure
 from hieramas_lib.experiments.graph_drawing import draw_topology
 from hieramas_lib.experiments.plots import anchors
@@ -82,9 +88,20 @@ run = start_run(
         "reads": reads,
         "rule": rule,
         "filling": filling,
+        "tests": tests,
     },
 )
 config = run.config
+check_plan(
+    pool=config.pool,
+    benchmarks=[config.benchmark],
+    seeds=config.seeds,
+    llms={"decision": config.decision},
+    at_least_one={"width": config.width, "graphs": config.graphs, "tests": config.tests + 1},
+)
+settings = HieraMASSettings(
+    stage2=Stage2Settings(graphs_per_task=config.graphs_per_task, rule=config.rule)
+)
 if config.filling not in ("all_roles", "trained"):
     raise ConfigError(f"filling: {config.filling!r} is neither 'all_roles' nor 'trained'")
 setting = setting_of(config)
@@ -117,30 +134,38 @@ print(layer(numbers, incoming).squeeze(-1).tolist())
 # **Ties teach nothing.** Two graphs were run on one question, one scored higher than the other. If
 # both did equally well the loss is 0, whatever the scores: such a question has no opinion. If they
 # differ by 0.9 in utility (one right, one wrong) the pair weighs 90 times as much as a pair that
-# differs by 0.01 in cost. (The published rule marks the best two of five as positive even if all
+# differs by 0.01 in cost: below, two questions disagree with the scores, and only one of them matters. (The published rule marks the best two of five as positive even if all
 # five were right, so most labels are noise.)
 
+
 # %%
-scores = torch.tensor([[0.0, 1.0]])
-for worth in ([0.7, 0.7], [0.9, 0.0], [0.0, 0.9]):
-    utilities = torch.tensor([worth])
-    labels = GraphLabels(torch.tensor([[0, 1]]), utilities, utilities > 0.5)
-    print(worth, round(pairwise_loss(scores, labels).item(), 3))
+def loss_of(worth: list[list[float]], scores: list[list[float]]) -> float:
+    """Return the loss of scores for two graphs on some questions."""
+    utilities = torch.tensor(worth)
+    labels = GraphLabels(torch.tensor([[0, 1]] * len(worth)), utilities, utilities > 0.5)
+    return round(pairwise_loss(torch.tensor(scores), labels).item(), 3)
+
+
+print("a tie:", loss_of([[0.7, 0.7]], [[0.0, 1.0]]))
+print("right order:", loss_of([[0.0, 0.9]], [[0.0, 1.0]]))
+print("wrong order:", loss_of([[0.9, 0.0]], [[0.0, 1.0]]))
+print("wrong by 0.01, right by 0.90:", loss_of([[0.01, 0.0], [0.0, 0.9]], [[0.0, 1.0]] * 2))
+print("wrong by 0.90, right by 0.01:", loss_of([[0.9, 0.0], [0.0, 0.01]], [[0.0, 1.0]] * 2))
+
+# %% [markdown]
+# The fourth number is close to the second and the fifth to the third: the large gap decides.
 
 # %% [markdown]
 # ## Label, train, and try every graph
 #
-# Who sits where is frozen. With `filling = "all_roles"` every role is kept, so that there is a
-# graph left to choose: a trained policy often keeps one or two roles, and then nearly all graphs do
-# the same. Set `filling = "trained"` to see that.
+# Who sits where is frozen. With `filling = "all_roles"` every role is kept, by one LLM, so that the
+# graph is all there is to choose. A trained policy keeps some three of eight roles, and the fewer
+# roles, the fewer edges are left that could matter. Set `filling = "trained"` to see that.
 
 
 # %%
 async def frozen_system(world: Benchmark, seed: int) -> HieraMAS:
     """Return a system with the policy that this notebook works with."""
-    settings = HieraMASSettings(
-        stage2=Stage2Settings(graphs_per_task=config.graphs_per_task, rule=config.rule)
-    )
     system = HieraMAS(world.space, world.llms, world.encoder, settings, seed)
     if config.filling == "trained":
         await system.fit_policy(world.train)
@@ -184,10 +209,10 @@ async def open_and_train(seed: int) -> tuple[Benchmark, HieraMAS, GraphLabels]:
 
 async def every_graph(system: HieraMAS, world: Benchmark) -> np.ndarray:
     """Return the utility of every graph on every test question, ``[tasks, graphs]``."""
-    actions, count = system.actions(world.test), len(world.space.graphs)
+    actions, count = system.actions(test), len(world.space.graphs)
     jobs = [
         Job(world.space.team(actions[i], graph), task)
-        for i, task in enumerate(world.test)
+        for i, task in enumerate(test)
         for graph in range(count)
     ]
     rollouts = await run_batch(jobs, world.llms)
@@ -201,10 +226,10 @@ async def choices(seed: int) -> tuple[GraphLabels, HieraMAS, pd.DataFrame]:
     world, system, labels = await open_and_train(seed)
     every = await every_graph(system, world)
     fixed = labels.best_on_average(config.graphs)
-    picked = system.graph_scores(world.test).argmax(dim=1).numpy()
+    picked = system.graph_scores(test).argmax(dim=1).numpy()
     frame = pd.DataFrame(
         {
-            "task_id": [task.id for task in world.test],
+            "task_id": [task.id for task in test],
             "seed": seed,
             "random graph": every.mean(axis=1),
             "best graph in training": every[:, fixed],
@@ -218,7 +243,9 @@ async def choices(seed: int) -> tuple[GraphLabels, HieraMAS, pd.DataFrame]:
 
 
 # %%
-planned = len(config.seeds) * len(load_tasks(config.benchmark, "test"))
+test = load_tasks(config.benchmark, "test")[: config.tests or None]
+planned = len(config.seeds) * len(test)
+print(f"{planned * config.graphs:,} rollouts for the table of utilities, cached calls included")
 results = [await choices(seed) for seed in tqdm(config.seeds, desc="seeds")]
 systems = [system for _, system, _ in results]
 contested = np.mean([labels.contested.float().mean() for labels, _, _ in results])
@@ -326,10 +353,12 @@ print("\n".join(conclusions))
 #
 # 1. In the chain checked by hand, two layers are applied one after the other. What does *c* hold
 #    after the second? Set `my_c` and run the cell.
-# 2. Set `rule` to `top2`, the paper's labels. Does the classifier still beat a random graph?
-# 3. Set `filling` to `trained`. How many roles are left, and how much does the graph still matter?
+# 2. Set `rule` to `top2`, the paper's labels. Does the classifier beat a random graph?
+# 3. Set `filling` to `trained`. How much does the graph still matter?
 #
-# **With real models**, labels are what costs: 72 questions × 5 graphs × 17 calls are 6,120 calls.
+# **With real models**, for each seed: the labels take 72 questions × 5 graphs × 17 calls, about 6,000
+# calls, and the table of utilities 100 × 30 × 17, about 50,000. Set `tests` to a few questions and
+# `budget_usd` to what you are willing to spend.
 
 # %%
 my_c = None  # such as 300

@@ -21,10 +21,11 @@
 #
 # * **Base**: one call, answer only.
 # * **CoT**: one call, step by step (chain of thought).
-# * **SC**: five calls at temperature 1 and a vote (self-consistency).
+# * **SC**: five answer-only calls at temperature 1 and a vote (self-consistency).
+# * **SC + CoT**: the same, step by step.
 # * **HieraMAS**: supernodes filled by the trained policy, on the graph that the classifier picks.
 #
-# Base, CoT and SC use the dearest LLM of the pool. All methods get the same questions, the same
+# The simple methods use one LLM, the parameter `strongest`. All methods get the same questions, the same
 # grader and one ledger; costs are list prices as if nothing were cached.
 #
 # Reads: three shipped benchmarks and the simulated pool. Writes: one run folder with one figure and
@@ -49,9 +50,14 @@ tests = 0  # questions of each test split, 0 for all
 import json
 
 import pandas as pd
-from tqdm.auto import tqdm
+from tqdm import tqdm
 
-from hieramas_lib.experiments.benchmark import Benchmark, open_benchmark, setting_of
+from hieramas_lib.experiments.benchmark import (
+    Benchmark,
+    check_plan,
+    open_benchmark,
+    setting_of,
+)
 from hieramas_lib.experiments.figures import save_figure
 from hieramas_lib.experiments.plots import cost_accuracy
 from hieramas_lib.experiments.records import evaluate
@@ -65,6 +71,7 @@ from hieramas_lib.methods.single import base, cot, self_consistency
 from hieramas_lib.paths import data_path
 from hieramas_lib.tasks.load import load_tasks
 
+# %%
 run = start_run(
     "07_main_results",
     {
@@ -84,6 +91,17 @@ run = start_run(
 )
 config = run.config
 setting = setting_of(config)
+check_plan(
+    pool=config.pool,
+    benchmarks=config.benchmarks,
+    seeds=config.seeds,
+    llms={"decision": config.decision, "strongest": config.strongest},
+    at_least_one={"width": config.width, "graphs": config.graphs, "tests": config.tests + 1},
+)
+settings = HieraMASSettings(
+    stage1=Stage1Settings(passes=config.passes),
+    stage2=Stage2Settings(graphs_per_task=config.graphs_per_task),
+)
 print(run)
 
 # %% [markdown]
@@ -123,6 +141,7 @@ def methods_of(world: Benchmark, system: HieraMAS, seed: int) -> list:
         base(*alone),
         cot(*alone),
         self_consistency(*alone),
+        self_consistency(*alone, style="step by step"),
         system,
         PolicyTeam(
             "HieraMAS, random graph", space, llms, system.policy, features, sampled=False, seed=seed
@@ -147,11 +166,6 @@ async def results(name: str, seed: int) -> pd.DataFrame:
         decision=config.decision,
     )
     run.watch(world.llms)
-    world.llms.pool[config.strongest]  # an unknown name stops here, before any call
-    settings = HieraMASSettings(
-        stage1=Stage1Settings(passes=config.passes),
-        stage2=Stage2Settings(graphs_per_task=config.graphs_per_task),
-    )
     system = HieraMAS(world.space, world.llms, world.encoder, settings, seed)
     await system.fit(world.train)
     tasks = world.test[: config.tests or None]
@@ -164,9 +178,9 @@ async def results(name: str, seed: int) -> pd.DataFrame:
 
 # %%
 planned = sum(
-    len(config.seeds) * 8 * len(load_tasks(name, "test")[: config.tests or None])
+    len(config.seeds) * 9 * len(load_tasks(name, "test")[: config.tests or None])
     for name in config.benchmarks
-)  # eight methods answer every test question
+)  # nine methods answer every test question
 plan = [(name, seed) for name in config.benchmarks for seed in config.seeds]
 frames = [await results(name, seed) for name, seed in tqdm(plan, desc="benchmarks x seeds")]
 records = pd.concat(frames, ignore_index=True)
@@ -180,9 +194,11 @@ print(f"{planned:,} answers")
 # item. Answers that were empty, unparsable or did not come back are never correct, and are counted.
 
 # %%
-main = ["Base", "CoT", "SC", "HieraMAS"]
-table = comparison_table(records[records["method"].isin(main)])
-caption = f"Main results on three benchmarks ({setting.text}, {len(config.seeds)} seeds)."
+simple = ["Base", "CoT", "SC", "SC + CoT"]
+table = comparison_table(records[records["method"].isin([*simple, "HieraMAS"])])
+caption = (
+    f"Main results on {', '.join(config.benchmarks)} ({setting.text}; seeds: {len(config.seeds)})."
+)
 run.save_table(table, "main", caption, simulated=setting.simulated)
 run.save_metrics(table)
 presentable(table)
@@ -204,7 +220,7 @@ save_figure(
 # training, without any learning at all, and without a team.
 
 # %%
-parts = comparison_table(records[~records["method"].isin(["Base", "CoT", "SC"])])
+parts = comparison_table(records[~records["method"].isin(simple)])
 run.save_table(
     parts,
     "parts",
@@ -263,7 +279,9 @@ def verdict(row: pd.Series) -> str:
     )
 
 
-shown = differences[differences["method"].isin(["Base", "CoT", "SC", "Random policy"])]
+shown = differences[
+    differences["method"].isin([*simple, "Random policy", "HieraMAS, random graph"])
+]
 conclusions = [verdict(row) for _, row in shown.iterrows()]
 run.save_conclusions(conclusions)
 print("\n".join(conclusions))

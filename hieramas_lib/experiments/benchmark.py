@@ -1,10 +1,9 @@
 """Everything a notebook needs to work on one shipped benchmark, with simulated or real LLMs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Literal
 
 from hieramas_lib.errors import ConfigError
 from hieramas_lib.experiments.config import RunConfig
@@ -19,10 +18,11 @@ from hieramas_lib.llms.pool import load_pool
 from hieramas_lib.llms.service import LLMService
 from hieramas_lib.llms.world import World, load_settings
 from hieramas_lib.paths import ROOT, data_path, results_path
-from hieramas_lib.tasks.load import load_tasks
+from hieramas_lib.tasks.load import BENCHMARKS, load_tasks
 from hieramas_lib.tasks.task import Task
 from hieramas_lib.teams.graph_pool import reference_pool
 from hieramas_lib.teams.roles import load_roles
+from hieramas_lib.teams.team import Reads
 
 SIMULATED = "simulated"
 """Name of the pool that needs no key: the twin of ``data/llm_pool.yaml``."""
@@ -62,6 +62,41 @@ class Benchmark:
         return Featurizer(self.encoder, self.space.roles, self.train)
 
 
+def check_plan(
+    *,
+    pool: str,
+    benchmarks: Sequence[str],
+    seeds: Sequence[int],
+    llms: Mapping[str, str],
+    at_least_one: Mapping[str, int],
+) -> None:
+    """Check what a notebook is about to do, before anything is trained or paid for.
+
+    Args:
+        pool: As :func:`open_benchmark` takes it.
+        benchmarks: All that will be opened.
+        seeds: All that will be run.
+        llms: Parameter name to the LLM that it names.
+        at_least_one: Parameter name to a number that must not be below 1.
+
+    Raises:
+        ConfigError: names the parameter and what it may be.
+    """
+    for name in benchmarks:
+        if name not in BENCHMARKS:
+            raise ConfigError(f"benchmark: {name!r} is not one of {', '.join(BENCHMARKS)}")
+    for field, values in (("benchmarks", benchmarks), ("seeds", seeds)):
+        if not values:
+            raise ConfigError(f"{field}: give at least one")
+    names = load_pool(_pool_file(pool)).names
+    for field, llm in llms.items():
+        if llm not in names:
+            raise ConfigError(f"{field}: {llm!r} is not in pool {pool}; it has {', '.join(names)}")
+    for field, number in at_least_one.items():
+        if number < 1:
+            raise ConfigError(f"{field}: at least 1, got {number}")
+
+
 def open_benchmark(
     name: str,
     *,
@@ -73,7 +108,7 @@ def open_benchmark(
     density: tuple[float, float] = (0.3, 0.7),
     width: int,
     decision: str,
-    reads: Literal["all", "sinks"] = "all",
+    reads: Reads = "all",
 ) -> Benchmark:
     """Open benchmark ``name``.
 
@@ -98,7 +133,7 @@ def open_benchmark(
     llms = (
         _simulated_llms(load_tasks(name), difficulty, seed)
         if pool == SIMULATED
-        else real_llms(ROOT / pool, budget_usd)
+        else real_llms(_pool_file(pool), budget_usd)
     )
     roles = load_roles(splits["train"][0].kind)
     space = TeamSpace(
@@ -153,5 +188,9 @@ def _connected(path: Path) -> tuple[LLMService, Budget]:
 
 
 def _simulated_llms(tasks: Sequence[Task], difficulty: str, seed: int) -> LLMService:
-    pool = load_pool(data_path("llm_pool.yaml")).simulated()
+    pool = load_pool(_pool_file(SIMULATED)).simulated()
     return connect(pool, world=World(tasks, load_settings(difficulty), pool, seed))
+
+
+def _pool_file(pool: str) -> Path:
+    return data_path("llm_pool.yaml") if pool == SIMULATED else ROOT / pool

@@ -1,14 +1,13 @@
 """The space of teams that a policy and a graph classifier choose among."""
 
 from dataclasses import dataclass
-from typing import Literal
 
 from torch import Tensor
 
 from hieramas_lib.learning.policy import ActionSpace
 from hieramas_lib.teams.graph_pool import GraphPool
 from hieramas_lib.teams.roles import RoleSet
-from hieramas_lib.teams.team import Team
+from hieramas_lib.teams.team import Reads, Team
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +18,7 @@ class TeamSpace:
     actions: ActionSpace
     graphs: GraphPool
     decision: str
-    reads: Literal["all", "sinks"] = "all"
+    reads: Reads = "all"
 
     def team(self, actions: Tensor, graph: int) -> Team:
         """Build the team of ``actions`` (``[roles, positions]``) on the pool's ``graph``."""
