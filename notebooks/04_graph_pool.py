@@ -43,6 +43,7 @@ from hieramas_lib.experiments.figures import save_figure
 from hieramas_lib.experiments.graph_drawing import draw_topology
 from hieramas_lib.experiments.plots import density_histogram, jaccard_matrix
 from hieramas_lib.experiments.runs import start_run
+from hieramas_lib.experiments.tables import presentable
 from hieramas_lib.teams.graph_pool import reference_pool
 from hieramas_lib.teams.roles import load_roles
 from hieramas_lib.teams.topology import Topology, jaccard
@@ -183,7 +184,7 @@ ends = pd.DataFrame(
 run.save_table(
     ends, "ends", "Share of the pool in which a role is a source or a sink", simulated=False
 )
-ends.round(2)
+presentable(ends)
 
 # %% [markdown]
 # ## What we saw

@@ -59,6 +59,7 @@ from hieramas_lib.experiments.statistics import (
     mean_over_tasks,
     paired_difference,
 )
+from hieramas_lib.experiments.tables import presentable
 from hieramas_lib.learning.rewards import PaperReward, effective_reward
 from hieramas_lib.learning.stage1 import Stage1Settings
 from hieramas_lib.methods.fixed import PolicyTeam, decision_alone, random_policy
@@ -331,7 +332,7 @@ run.save_table(
     + ("seeds." if len(by_seed) > 1 else "questions."),
     simulated=setting.simulated,
 )
-gain_table.round(4)
+presentable(gain_table)
 
 
 # %%

@@ -114,7 +114,7 @@ print(run)
 # questions: there, what counts is only where they differ.
 
 # %%
-from hieramas_lib.experiments.statistics import mcnemar, wilson
+from hieramas_lib.experiments.statistics import Interval, mcnemar, wilson
 
 print("80 of 100:", wilson(80, 100))
 print("58 of 64 (SC + CoT in the paper):", wilson(58, 64))
@@ -258,7 +258,7 @@ run.save_table(
     f"Published, not ours: {published['source']}. {published['remark']}",
     simulated=False,
 )
-published_table
+presentable(published_table)
 
 # %% [markdown]
 # ## What we saw
@@ -273,10 +273,8 @@ def verdict(row: pd.Series) -> str:
         word = "is worth less than"
     else:
         word = "is not distinguishable from"
-    return (
-        f"{row.benchmark}: HieraMAS {word} {row.method} (utility difference {row.utility_gain:+.3f} "
-        f"[{row.utility_gain_low:+.3f}, {row.utility_gain_high:+.3f}], {setting.text})."
-    )
+    gain = Interval(row.utility_gain, row.utility_gain_low, row.utility_gain_high)
+    return f"{row.benchmark}: HieraMAS {word} {row.method} (utility difference {gain}, {setting.text})."
 
 
 shown = differences[

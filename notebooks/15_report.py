@@ -49,7 +49,7 @@ overview = pd.DataFrame(
         "run": [entry.about["run_id"] for entry in found],
         "commit": [entry.about["commit"] for entry in found],
         "wall_s": [entry.about["wall_s"] for entry in found],
-        "calls": [entry.about["usage"]["calls"] for entry in found],
+        "calls_made": [entry.about["usage"]["calls"] for entry in found],
         "as_if_usd": [entry.about["usage"]["as_if_usd"] for entry in found],
         "paid_usd": [entry.about["usage"]["paid_usd"] for entry in found],
         "simulated": [entry.about["simulated"] for entry in found],

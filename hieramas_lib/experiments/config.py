@@ -245,4 +245,5 @@ def _kind(default: Any) -> str:
 
 
 def _lower(message: str) -> str:
-    return message[0].lower() + message[1:]
+    # Lists are kept as tuples, which is no concern of the reader's.
+    return (message[0].lower() + message[1:]).replace("valid tuple", "list")

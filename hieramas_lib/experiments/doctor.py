@@ -4,7 +4,7 @@ import platform
 from collections.abc import Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
 
-from hieramas_lib.experiments.runs import current_commit
+from hieramas_lib.experiments.commit import current_commit
 from hieramas_lib.llms.pool import LLMPool, load_pool
 from hieramas_lib.paths import ROOT, data_path, results_path
 

@@ -1,7 +1,7 @@
 """Drawing topologies: roles in layers from left to right, an arrow where a message is read.
 
-Data units are inches, so that boxes are as large as their texts and the curve of an arrow can be
-chosen to pass no other box.
+Data units are inches: boxes get the sizes of their texts here, not from a renderer, so that arrows
+end at their boxes at any resolution, and the curve of an arrow can be chosen to pass no other box.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -11,24 +11,30 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hieramas_lib.errors import ConfigError
 from hieramas_lib.experiments.figures import PAGE, style
 from hieramas_lib.teams.topology import Edge, Topology
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.patches import FancyBboxPatch
 
 Points = NDArray[np.float64]
 
 _LAYER, _LANE, _MARGIN, _TITLE = 1.4, 0.6, 0.12, 0.3
 _BOX = np.array([1.02, 0.36])
 _BENDS = (0.0, 0.12, 0.2, 0.28, 0.36, 0.46, 0.58, 0.72, 0.9)
+_PAD, _LINE, _FONT = 0.08, 0.125, 8
+_ROUND, _SQUARE = "round,pad=0,rounding_size=0.05", "square,pad=0"
 _LOOKS: dict[str, dict[str, Any]] = {
-    "source": {"boxstyle": "round,pad=0.35", "facecolor": "#cfe5f5", "linewidth": 0.8},
-    "sink": {"boxstyle": "square,pad=0.35", "facecolor": "#fbd9c0", "linewidth": 1.6},
-    "between": {"boxstyle": "round,pad=0.35", "facecolor": "#ffffff", "linewidth": 0.8},
-    "pruned": {"boxstyle": "round,pad=0.35", "facecolor": "#f4f4f4", "linestyle": ":"},
-}
+    "source": {"facecolor": "#cfe5f5", "edgecolor": "#333333", "linewidth": 0.8},
+    "sink": {"facecolor": "#fbd9c0", "edgecolor": "#333333", "linewidth": 1.6},
+    "between": {"facecolor": "#ffffff", "edgecolor": "#333333", "linewidth": 0.8},
+    "pruned": {
+        "facecolor": "#eeeeee", "edgecolor": "#999999", "linewidth": 0.8, "linestyle": "--",
+    },
+}  # fmt: skip
 _MEANINGS = {
     "source": "source: reads nobody",
     "sink": "sink: nobody reads it",
@@ -55,9 +61,9 @@ class _Drawing:
 
 
 def draw_topology(
-    topology: Topology, names: Sequence[str], *, pruned: Collection[int] = (), title: str = ""
+    topology: Topology, names: Sequence[str], *, pruned: Collection[str] = (), title: str = ""
 ) -> "Figure":
-    """Draw one topology; ``names`` are the roles in node order, ``pruned`` nodes do not act."""
+    """Draw one topology; ``names`` are the roles in node order, the ``pruned`` ones do not act."""
     return draw_topologies({title: topology}, names, pruned=pruned, columns=1)
 
 
@@ -65,16 +71,20 @@ def draw_topologies(
     topologies: Mapping[str, Topology],
     names: Sequence[str],
     *,
-    pruned: Collection[int] = (),
+    pruned: Collection[str] = (),
     columns: int = 2,
 ) -> "Figure":
     """Draw several topologies over the same roles, each under its title.
 
     A source (blue, round) reads nobody, a sink (orange, square, thick) is read by nobody but the
-    decision; a pruned role is dotted and has no edges.
+    decision; a pruned role is grey and dashed and has no edges.
+
+    Raises:
+        ConfigError: a pruned role is none of ``names``.
     """
+    nodes = _nodes(pruned, names)
     available = PAGE / columns - 2 * _MARGIN
-    drawings = [_lay_out(title, t, pruned, available) for title, t in topologies.items()]
+    drawings = [_lay_out(title, t, nodes, available) for title, t in topologies.items()]
     extents = np.stack([drawing.extent for drawing in drawings])
     low, high = extents[:, 0].min(axis=0) - _MARGIN, extents[:, 1].max(axis=0) + _MARGIN
     # Panels are centred sideways, so the left and right of the widest hold for all.
@@ -84,9 +94,17 @@ def draw_topologies(
         figure, grid = _canvas(2 * side, high[1] - low[1] + titled, len(drawings), columns)
         for axes, drawing in zip(grid, drawings, strict=False):
             axes.set(xlim=(-side, side), ylim=(low[1], high[1] + titled))
-            _draw(figure, axes, drawing, names)
+            _draw(axes, drawing, names)
         _legend(figure, {look for drawing in drawings for look in drawing.looks})
     return figure
+
+
+def _nodes(pruned: Collection[str], names: Sequence[str]) -> list[int]:
+    there = list(names)
+    for name in pruned:
+        if name not in there:
+            raise ConfigError(f"pruned: no role {name!r}; there are {', '.join(there)}")
+    return [there.index(name) for name in pruned]
 
 
 def _lay_out(title: str, topology: Topology, pruned: Collection[int], available: float) -> _Drawing:
@@ -162,21 +180,15 @@ def _curve(start: Points, end: Points, bend: float) -> Points:
     return points
 
 
-def _draw(figure: "Figure", axes: "Axes", drawing: _Drawing, names: Sequence[str]) -> None:
+def _draw(axes: "Axes", drawing: _Drawing, names: Sequence[str]) -> None:
     from matplotlib.patches import FancyArrowPatch
 
     left, top = axes.get_xlim()[0] + 0.06, axes.get_ylim()[1] - 0.06
     axes.text(left, top, drawing.title, va="top", weight="bold", size=8.5)
-    boxes = []
-    for centre, name, look in zip(drawing.centres, names, drawing.looks, strict=True):
-        text = axes.text(
-            centre[0], centre[1], _wrapped(name), ha="center", va="center", size=8,
-            linespacing=0.95, zorder=3,
-            color="#666666" if look == "pruned" else "black",
-            bbox={"edgecolor": "#333333", **_LOOKS[look]},
-        )  # fmt: skip
-        boxes.append(text.get_bbox_patch())
-    figure.draw_without_rendering()  # Arrows end at boxes, whose sizes are known only now.
+    boxes = [
+        _box(axes, centre, _wrapped(name), look)
+        for centre, name, look in zip(drawing.centres, names, drawing.looks, strict=True)
+    ]
     for (u, v), bend in drawing.bends.items():
         arrow = FancyArrowPatch(
             drawing.centres[u], drawing.centres[v], connectionstyle=f"arc3,rad={bend}",
@@ -184,6 +196,26 @@ def _draw(figure: "Figure", axes: "Axes", drawing: _Drawing, names: Sequence[str
             patchA=boxes[u], patchB=boxes[v], shrinkA=1, shrinkB=2,
         )  # fmt: skip
         axes.add_patch(arrow)
+
+
+def _box(axes: "Axes", centre: Points, text: str, look: str) -> "FancyBboxPatch":
+    """Draw a role's box and text; the box's size comes from the font's outlines, in inches."""
+    from matplotlib.patches import FancyBboxPatch
+    from matplotlib.textpath import TextPath
+
+    lines = text.split("\n")
+    width = max(TextPath((0, 0), line, size=_FONT).get_extents().width for line in lines) / 72
+    width, height = width + 2 * _PAD, _LINE * len(lines) + 1.4 * _PAD
+    box = FancyBboxPatch(
+        (centre[0] - width / 2, centre[1] - height / 2), width, height, zorder=2.5,
+        boxstyle=_SQUARE if look == "sink" else _ROUND, **_LOOKS[look],
+    )  # fmt: skip
+    axes.add_patch(box)
+    axes.text(
+        centre[0], centre[1], text, ha="center", va="center", size=_FONT, linespacing=1.0,
+        zorder=3, color="#777777" if look == "pruned" else "black",
+    )  # fmt: skip
+    return box
 
 
 def _wrapped(name: str) -> str:
@@ -230,7 +262,6 @@ def _legend(figure: "Figure", looks: set[str]) -> None:
     handles = []
     for look, meaning in _MEANINGS.items():
         if look in looks:
-            box = {k: v for k, v in _LOOKS[look].items() if k != "boxstyle"}
-            handles.append(Patch(edgecolor="#333333", label=meaning, **box))
+            handles.append(Patch(label=meaning, **_LOOKS[look]))
     columns = _legend_columns(figure.get_figwidth())
     figure.legend(handles=handles, loc="lower left", ncols=columns, borderaxespad=0.2)

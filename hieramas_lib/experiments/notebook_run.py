@@ -5,8 +5,10 @@ wrong types are refused, a run is identified by its configuration, and it counts
 if its notebook ran to the last cell.
 """
 
+import json
 import multiprocessing
 import os
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
@@ -31,6 +33,7 @@ _KERNEL_ENVIRONMENT = {
     "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1"),
     "PYDEVD_DISABLE_FILE_VALIDATION": "1",
 }
+_STARTED = re.compile(r"""^[^#\n]*\bstart_run\(\s*(["'])(?P<name>[^"'\n]*)\1""", re.MULTILINE)
 _KERNEL_START_S = 120
 _KERNEL_ARGUMENTS = [
     # ipykernel warns of plain TCP on each start; the connection is local.
@@ -90,7 +93,7 @@ def notebooks() -> list[Path]:
 
 
 def find_notebook(name: str) -> Path:
-    """Find a notebook by path, name (``05_stage1_policy``) or number (``05``).
+    """Find a notebook by path, name (``05_stage1_policy``, ``my_05``) or number (``05``).
 
     Raises:
         ConfigError: there is none, or several.
@@ -98,10 +101,12 @@ def find_notebook(name: str) -> Path:
     path = Path(name)
     if path.suffix == ".ipynb" and path.exists():
         return path
+    own = sorted(runs.NOTEBOOKS.glob("my_*.ipynb"))
     found = [p for p in notebooks() if path.stem in (p.stem, p.stem[:2])]
+    found += [p for p in own if path.stem == p.stem]
     if len(found) == 1:
         return found[0]
-    there = ", ".join(p.stem for p in found or notebooks())
+    there = ", ".join(p.stem for p in found or [*notebooks(), *own])
     raise ConfigError(f"no notebook {name!r}; there are {there or 'none'}")
 
 
@@ -113,8 +118,8 @@ def run_notebook(
     Nothing is executed if the run with that configuration is complete, unless ``force``.
 
     Raises:
-        ConfigError: unknown parameter or wrong type (before a kernel starts), or bad input that
-            the notebook itself found.
+        ConfigError: unknown parameter, wrong type or a copy that starts the run of another
+            notebook (all before a kernel starts), or bad input that the notebook itself found.
         NotebookFailed: a cell raised, the kernel died, or the run was not finished.
     """
     plan = _plan(notebook, parameters or {})
@@ -199,9 +204,21 @@ def _line(outcome: Outcome) -> str:
 
 def _plan(notebook: Path, values: Mapping[str, Any]) -> _Plan:
     config = resolve(read_parameters(notebook), values, notebook.stem)
+    _refuse_name_of_another(notebook)
     plain = config.plain()
     folder = results_path(notebook.stem, run_id(notebook.stem, config))
     return _Plan(notebook, {name: plain[name] for name in values}, folder)
+
+
+def _refuse_name_of_another(notebook: Path) -> None:
+    """Raise ConfigError if the notebook, a copy as a rule, starts a run under another name."""
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    code = "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "code")
+    if (started := _STARTED.search(code)) and started["name"] != notebook.stem:
+        raise ConfigError(
+            f"{notebook.name}: it starts the run of {started['name']!r}. Fix: rename the first "
+            f"argument of start_run to {notebook.stem!r}"
+        )
 
 
 def _execute(plan: _Plan) -> Outcome:
@@ -241,6 +258,11 @@ def _failure(stem: str, error: Any) -> Exception:
     """Return the error to raise for papermill's: ours is one the user can fix."""
     if error.ename == "ConfigError":
         return ConfigError(f"{stem}: {error.evalue}")
+    if error.ename == "BudgetExceeded":
+        return NotebookFailed(
+            f"{stem}: the budget is used up: {error.evalue}. The answers so far are kept in "
+            f"{results_path('calls.sqlite')} and not paid again: raise budget_usd and run again"
+        )
     first = next((line for line in error.source.splitlines() if line.strip()), "")
     return NotebookFailed(
         f"{stem}: cell {error.cell_index} ({first.strip()!r} ...) raised "

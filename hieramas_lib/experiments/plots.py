@@ -35,7 +35,9 @@ def learning_curve(
         levels: Named horizontal lines, e.g. the strongest LLM alone.
     """
     with style():
-        figure, axes = _axes(PAGE * 0.62, 2.5)
+        width, labels = PAGE * 0.62, [*curves, *(levels or {})]
+        columns = _legend_columns(width, labels)
+        figure, axes = _axes(width, 2.2 + 0.17 * -(-len(labels) // columns))
         x = np.asarray(steps)
         for name, values in curves.items():
             seeds = np.atleast_2d(np.asarray(values, dtype=float))
@@ -47,7 +49,7 @@ def learning_curve(
             axes.axhline(level, color="#555555", linewidth=0.9, linestyle=dash, label=name)
         axes.set(xlabel=xlabel, ylabel=ylabel)
         axes.margins(x=0.02)
-        _legend_right(axes)
+        figure.legend(loc="outside upper left", ncols=columns)
     return figure
 
 
@@ -241,8 +243,10 @@ def _unique_handles(grid: "Sequence[Axes]") -> tuple[list[Any], list[str]]:
     return list(found.values()), list(found)
 
 
-def _legend_right(axes: "Axes") -> None:
-    axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), borderaxespad=0)
+def _legend_columns(width: float, labels: Sequence[str]) -> int:
+    """Return how many columns of a legend fit a width in inches, at 0.065 inches a letter."""
+    entry = 0.5 + 0.065 * max(map(len, labels))
+    return max(1, min(len(labels), int(width / entry)))
 
 
 def _legend_above(axes: "Axes") -> None:

@@ -10,7 +10,6 @@ import json
 import os
 import platform
 import shutil
-import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hieramas_lib.errors import ConfigError
+from hieramas_lib.experiments.commit import current_commit
 from hieramas_lib.experiments.config import RunConfig, declare, read_parameters, resolve, run_id
 from hieramas_lib.llms.call_store import Totals
 from hieramas_lib.llms.pool import LLMPool
@@ -52,7 +52,7 @@ class Run:
         config: The resolved parameters, as attributes.
         run_id: Hash of the two.
         folder: Where everything goes.
-        commit: Short git commit, with ``+`` if the tree had changes; ``"no git"`` without one.
+        commit: Short git commit, with ``+`` if the code was changed; ``"no git"`` without one.
     """
 
     experiment: str
@@ -147,7 +147,7 @@ class Run:
         usage = about["usage"]
         at_least = "at least " if usage["unpriced"] else ""
         return (
-            f"run {self.run_id} is {about['status']}: {about['wall_s']:.0f} s, "
+            f"run {self.run_id} finished: {about['wall_s']:.0f} s, "
             f"{usage['calls']:,} calls, {at_least}${usage['as_if_usd']:.4f} at list prices, "
             f"${usage['paid_usd']:.4f} paid now"
         )
@@ -247,20 +247,6 @@ def write_whole(path: Path, data: bytes) -> Path:
     part.write_bytes(data)
     os.replace(part, path)
     return path
-
-
-def current_commit() -> str:
-    """Return the short commit of the code, with ``+`` if the tree has changes."""
-    try:
-        commit = _git("rev-parse", "--short=7", "HEAD")
-        return commit + ("+" if _git("status", "--porcelain") else "")
-    except (OSError, subprocess.CalledProcessError):
-        return "no git"
-
-
-def _git(*arguments: str) -> str:
-    command = ["git", "-C", str(ROOT), *arguments]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
 def _json(value: Any) -> bytes:

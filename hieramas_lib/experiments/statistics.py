@@ -13,6 +13,8 @@ from math import isfinite, nan, sqrt
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hieramas_lib.experiments.number_texts import number
+
 LEVEL = 0.95
 """Coverage of every interval."""
 
@@ -29,7 +31,8 @@ class Interval:
 
     def __str__(self) -> str:
         """Print as ``0.712 [0.640, 0.775]``."""
-        return f"{self.estimate:.3f} [{self.low:.3f}, {self.high:.3f}]"
+        estimate, low, high = (number(value, 3) for value in (self.estimate, self.low, self.high))
+        return f"{estimate} [{low}, {high}]"
 
 
 def wilson(successes: float, total: float) -> Interval:

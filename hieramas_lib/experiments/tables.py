@@ -1,9 +1,11 @@
 """Tables of results: numbers with intervals and planned denominators, as CSV, HTML and LaTeX."""
 
+from collections.abc import Iterable
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from hieramas_lib.errors import ConfigError
+from hieramas_lib.experiments.number_texts import cell, decimals, title
 from hieramas_lib.experiments.statistics import holm, mcnemar, mean_over_tasks, paired_difference
 from hieramas_lib.experiments.statistics import proportion as share
 
@@ -65,9 +67,9 @@ def presentable(table: "pd.DataFrame") -> "pd.DataFrame":
     """Return a table of texts for people.
 
     Columns ``x``, ``x_low``, ``x_high`` become one, "x [low, high]", and so do the counts of
-    faults; shares are printed in percent, their differences in percentage points, money in dollars,
-    and a cost with unpriced calls as "at least". A row's cost is called ``cost_usd`` where the row
-    is about items, ``call_usd`` where it is about one call.
+    faults; a cost with unpriced calls is "at least". Numbers are written by the names of their
+    columns (see :mod:`.number_texts`): a row's cost is called ``cost_usd`` where the row is about
+    items, ``call_usd`` where it is about one call.
     """
     import pandas as pd
 
@@ -79,18 +81,19 @@ def presentable(table: "pd.DataFrame") -> "pd.DataFrame":
             continue
         if name in faults:
             counts = table[faults].itertuples(index=False)
-            columns[_title(", ".join(faults))] = [", ".join(map(str, row)) for row in counts]
+            columns[title(", ".join(faults))] = [", ".join(map(str, row)) for row in counts]
             continue
         if name == "unpriced" and not table[name].any():
             continue
-        values = [_text(str(name), value) for value in table[name]]
+        places = decimals(str(name), table[name])
+        values = [cell(str(name), value, places) for value in table[name]]
         if f"{name}_low" in table.columns and f"{name}_high" in table.columns:
             ends = zip(values, table[f"{name}_low"], table[f"{name}_high"], strict=True)
-            values = [_with_interval(str(name), *end) for end in ends]
+            values = [_with_interval(str(name), places, *end) for end in ends]
         if name == "cost_usd" and "unpriced" in table.columns:
             bounds = zip(values, table["unpriced"], strict=True)
             values = [f"at least {text}" if missing else text for text, missing in bounds]
-        columns[_title(str(name))] = values
+        columns[title(str(name))] = values
     return pd.DataFrame(columns)
 
 
@@ -100,21 +103,36 @@ def full_caption(caption: str, simulated: bool) -> str:
 
 
 def to_html(table: "pd.DataFrame", caption: str, *, simulated: bool) -> str:
-    """Return a table as an HTML element with a caption; all text is escaped."""
+    """Return a table as an escaped HTML element with a caption, numbers to the right."""
     from html import escape
 
-    markup = presentable(table).to_html(index=False, border=0, justify="left")
-    head, rest = str(markup).split(">", 1)
-    return f"{head}>\n  <caption>{escape(full_caption(caption, simulated))}</caption>{rest}"
+    shown, numbers = presentable(table), _numeric(table)
+    marks = [' class="number"' if name in numbers else "" for name in shown.columns]
+
+    def row(tag: str, texts: Iterable[str]) -> str:
+        cells = zip(marks, texts, strict=True)
+        return "".join(f"<{tag}{mark}>{escape(text)}</{tag}>" for mark, text in cells)
+
+    lines = [f"<tr>{row('td', texts)}</tr>" for texts in shown.itertuples(index=False)]
+    return "\n".join(
+        [
+            f"<table><caption>{escape(full_caption(caption, simulated))}</caption>",
+            f"<thead><tr>{row('th', shown.columns)}</tr></thead><tbody>",
+            *lines,
+            "</tbody></table>",
+        ]
+    )
 
 
 def to_latex(table: "pd.DataFrame", caption: str, *, simulated: bool) -> str:
     """Return a table as LaTeX with booktabs rules; all text is escaped."""
-    shown = presentable(table)
+    shown, numbers = presentable(table), _numeric(table)
+    sides = "".join("r" if name in numbers else "l" for name in shown.columns)
     escaped = shown.map(_latex).rename(columns=_latex)
     text = escaped.to_latex(
-        index=False, caption=_latex(full_caption(caption, simulated)), position="tb"
-    )
+        index=False, caption=_latex(full_caption(caption, simulated)), position="tb",
+        column_format=sides,
+    )  # fmt: skip
     return str(text)
 
 
@@ -194,56 +212,28 @@ def _refuse_unequal(
             )
 
 
-_TITLES = {
-    "n": "Tasks",
-    "llm": "LLM",
-    "cost_usd": "Cost / item",
-    "call_usd": "Cost",
-    "cost_reference": "Cost / item (reference calls)",
-    "tokens": "Tokens / item",
-    "calls": "Calls / item",
-    "unpriced": "Unpriced calls",
-    "accuracy_seed_sd": "SD over seeds",
-    "p_mcnemar": "p (McNemar)",
-    "p_holm": "p (Holm)",
-}
-_POINTS = ("accuracy_gain", "accuracy_seed_sd")
-"""Differences and spreads of percentages, which are in percentage points."""
+def _numeric(table: "pd.DataFrame") -> set[str]:
+    """Return the titles of the columns of numbers, which are aligned to the right."""
+    from pandas.api.types import is_bool_dtype, is_numeric_dtype
+
+    found = {
+        title(str(name))
+        for name in table.columns
+        if is_numeric_dtype(table[name]) and not is_bool_dtype(table[name])
+    }
+    return found | {title(", ".join(FAULTS))}
 
 
-def _title(name: str) -> str:
-    title = _TITLES.get(name, name.replace("_", " "))
-    unit = " (points)" if name in _POINTS else " (%)" if _percent(name) else ""
-    return title[:1].upper() + title[1:] + unit
-
-
-def _percent(name: str) -> bool:
-    """Whether a column holds shares, or differences of shares, printed times 100."""
-    return name.startswith("accuracy")
-
-
-def _text(name: str, value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if not isinstance(value, float):
-        return f"{value:,}" if hasattr(value, "__index__") else str(value)
-    if isnan(value):
-        return "–"
-    if _percent(name):
-        return f"{100 * value:.1f}"
-    if name.endswith("_usd"):
-        return f"${value:.2g}" if 0 < abs(value) < 1e-4 else f"${value:,.5f}"
-    # Adding 0 turns a rounded -0.0 into 0.0.
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{round(value, 3) + 0.0:.3f}"
-
-
-def _with_interval(name: str, text: str, low: float, high: float) -> str:
-    return text if isnan(low) else f"{text} [{_text(name, low)}, {_text(name, high)}]"
+def _with_interval(name: str, places: int, text: str, low: float, high: float) -> str:
+    if isnan(low):
+        return text
+    return f"{text} [{cell(name, low, places)}, {cell(name, high, places)}]"
 
 
 _LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
     "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "–": "--",
+    "<": r"\textless{}", ">": r"\textgreater{}",
 }  # fmt: skip
 
 

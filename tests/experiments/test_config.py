@@ -89,6 +89,11 @@ def test_wrong_type_is_refused_with_the_fix(name: str, value: object, fix: str) 
         resolve(DECLARED, {name: value})
 
 
+def test_messages_speak_of_lists() -> None:
+    with pytest.raises(ConfigError, match=r"seeds = 3: input should be a list. Fix: give a list"):
+        resolve(DECLARED, {"seeds": 3})
+
+
 def test_run_id_follows_every_parameter_and_nothing_else() -> None:
     base = run_id("05_demo", resolve(DECLARED, {}))
     changes = {"seeds": [0], "learning_rate": 0.02, "width": 3, "benchmark": "x", "local": False}

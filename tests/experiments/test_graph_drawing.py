@@ -4,8 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from matplotlib.patches import FancyArrowPatch
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
+from hieramas_lib.errors import ConfigError
 from hieramas_lib.experiments import graph_drawing as subject
 from hieramas_lib.experiments.figures import PAGE
 from hieramas_lib.teams.topology import Topology
@@ -42,6 +45,55 @@ def test_pruned_role_stays_without_edges() -> None:
     drawing = subject._lay_out("", DIAMOND, (1,), PAGE)
     assert drawing.looks[1] == "pruned"
     assert set(drawing.bends) == {(0, 2), (2, 3), (0, 3)}
+
+
+def boxes_and_arrows(figure: Figure) -> tuple[list[FancyBboxPatch], list[FancyArrowPatch]]:
+    patches = figure.axes[0].patches
+    boxes = [patch for patch in patches if isinstance(patch, FancyBboxPatch)]
+    return boxes, [patch for patch in patches if isinstance(patch, FancyArrowPatch)]
+
+
+def test_pruned_roles_are_named_by_their_labels_and_look_pruned() -> None:
+    figure = subject.draw_topology(DIAMOND, NAMES, pruned=["Critic", "Lawyer"])
+    boxes, arrows = boxes_and_arrows(figure)
+    assert [box.get_linestyle() for box in boxes] == ["solid", "--", "solid", "solid", "--"]
+    greys = [i for i, box in enumerate(boxes) if to_hex(box.get_facecolor()) == "#eeeeee"]
+    assert greys == [1, 4]
+    assert len(arrows) == 3
+    legend = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert legend[-1] == "pruned: does not act"
+
+
+@pytest.mark.parametrize("pruned", [["critic"], [1], "Critic"])
+def test_unknown_pruned_role_is_refused(pruned: list[str]) -> None:
+    with pytest.raises(ConfigError, match=r"no role .*; there are Knowledgeable Expert, Critic"):
+        subject.draw_topology(DIAMOND, NAMES, pruned=pruned)
+
+
+@pytest.mark.parametrize("dpi", [72, 110, 200])
+def test_arrows_end_at_their_boxes_at_any_resolution(dpi: int) -> None:
+    figure = subject.draw_topology(DIAMOND, NAMES, title="diamond")
+    figure.draw_without_rendering()
+    figure.set_dpi(dpi)  # as a notebook does, which draws once more
+    figure.draw_without_rendering()
+    boxes, arrows = boxes_and_arrows(figure)
+    for (u, v), arrow in zip(DIAMOND.edges, arrows, strict=True):
+        line = arrow.get_transform().transform_path(arrow.get_path()).vertices
+        drawn = [tuple(point / dpi) for point in line]
+        for node in (u, v):
+            low, high = boxes[node].get_window_extent().get_points() / dpi
+            gaps = [np.hypot(*np.maximum(0, np.maximum(low - p, p - high))) for p in drawn]
+            assert min(gaps) < 0.06, "inches between an arrow and its box"
+
+
+def test_texts_fit_their_boxes() -> None:
+    figure = subject.draw_topology(DIAMOND, NAMES)
+    figure.draw_without_rendering()
+    boxes, _ = boxes_and_arrows(figure)
+    for box, text in zip(boxes, figure.axes[0].texts[1:], strict=True):
+        outer, inner = box.get_window_extent(), text.get_window_extent().padded(0.03 * figure.dpi)
+        assert outer.x0 < inner.x0 < inner.x1 < outer.x1
+        assert outer.y0 < inner.y0 < inner.y1 < outer.y1
 
 
 @given(st.integers(2, 8), st.data())

@@ -109,6 +109,41 @@ def test_bad_input_found_by_the_notebook_stays_bad_input(
         run_notebook(tiny)
 
 
+def test_used_up_budget_says_what_is_kept_and_what_to_do(
+    tiny: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*args: Any, **kwargs: Any) -> None:
+        raise PapermillExecutionError(
+            cell_index=4, exec_count=3, source="x", ename="BudgetExceeded",
+            evalue="$0.9 of $1.0 is spent", traceback=[],
+        )  # fmt: skip
+
+    monkeypatch.setattr("papermill.execute_notebook", stop)
+    done = CliRunner().invoke(app, ["run", str(tiny)])
+    assert (done.exit_code, done.stderr.count("\n")) == (1, 1)
+    assert "the budget is used up: $0.9 of $1.0 is spent. The answers" in done.stderr
+    assert "calls.sqlite and not paid again: raise budget_usd and run again" in done.stderr
+
+
+@pytest.mark.parametrize("given", ["my_tiny", "collection/my_tiny.ipynb"])
+def test_copy_under_its_own_name_is_found_and_another_runs_name_refused(
+    collection: Path, monkeypatch: pytest.MonkeyPatch, given: str
+) -> None:
+    monkeypatch.chdir(collection.parent)
+    monkeypatch.setattr("papermill.execute_notebook", no_kernel)
+    copy, source = collection / "my_tiny.ipynb", (collection / "01_one.ipynb").read_text()
+    copy.write_text(source)
+    done = CliRunner().invoke(app, ["run", given])
+    assert (done.exit_code, done.stderr) == (
+        2,
+        "hieramas: my_tiny.ipynb: it starts the run of '01_one'. Fix: rename the first argument "
+        "of start_run to 'my_tiny'\n",
+    )
+    copy.write_text(source.replace('start_run(\\"01_one', 'start_run(\\n  \\"my_tiny'))
+    assert "my_tiny  done" in CliRunner().invoke(app, ["run", given]).stdout
+    assert progress() == ["01_one done", "02_two done", "15_report done"]
+
+
 def test_notebook_that_does_not_finish_its_run_is_no_success(
     tiny: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -60,6 +60,18 @@ def test_learning_curve_is_the_mean_with_the_range_of_seeds() -> None:
     assert not overlaps(figure)
 
 
+def test_legend_of_learning_curve_leaves_the_axes_their_width() -> None:
+    names = ["policy, sampled", "policy, greedy", "strongest LLM alone, CoT"]
+    curves = {name: [0, 1] for name in names[:2]}
+    figure = plots.learning_curve(curves, [1, 2], xlabel="x", ylabel="y", levels={names[2]: 1.0})
+    assert not overlaps(figure)
+    (axes,), (legend,) = figure.axes, figure.legends
+    assert axes.get_position().width > 0.8
+    box, whole = legend.get_window_extent(), figure.bbox
+    assert box.y0 >= axes.get_window_extent().y1
+    assert whole.x0 <= box.x0 < box.x1 <= whole.x1
+
+
 def test_heatmap_prints_percent_and_leaves_zero_blank() -> None:
     shares = pd.DataFrame(
         [[0.75, 0.25], [1.0, 0.0]], index=["Critic · proposer 1", "Critic · synthesizer"],

@@ -29,7 +29,7 @@ def test_config_is_written_first_and_marker_last(results: Path) -> None:
     run.save_records(FRAME)
     run.save_metrics(FRAME)
     assert status(run.folder) == "incomplete"
-    assert "complete" in run.finish(rows=2)
+    assert run.finish(rows=2).startswith(f"run {run.run_id} finished: ")
     assert status(run.folder) == "complete"
     assert pd.read_parquet(run.folder / "records.parquet").equals(FRAME)
     assert (run.folder / "metrics.csv").read_text() == "method,value\na,0.25\nb,0.5\n"
@@ -118,7 +118,7 @@ def test_starting_again_removes_old_outputs_but_no_checkpoint() -> None:
 def test_under_the_runner_only_the_runner_completes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(runs.UNDER_RUNNER, "1")
     run = start_run("demo", {"seed": 0})
-    run.finish()
+    assert "finished: " in run.finish()
     assert status(run.folder) == "written"
     runs.mark_complete(run.folder)
     assert status(run.folder) == "complete"

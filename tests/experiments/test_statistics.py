@@ -117,3 +117,7 @@ def test_task_means_keep_the_order_of_appearance() -> None:
     assert subject.task_means([1, 3, 5], ["b", "a", "b"]).tolist() == [3, 3]
     with pytest.raises(ValueError, match="2 values for 1"):
         subject.task_means([1, 2], ["a"])
+
+
+def test_interval_is_printed_without_a_negative_zero() -> None:
+    assert str(subject.Interval(-0.0001, -0.25, float("nan"))) == "0.000 [-0.250, nan]"

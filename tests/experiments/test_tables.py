@@ -129,12 +129,51 @@ def test_presentable_joins_intervals_and_says_at_least() -> None:
     assert "accuracy_low" not in shown.index
 
 
+@pytest.mark.parametrize(
+    ("name", "values", "texts"),
+    [
+        ("utility", [-0.0004, 0.5, float("nan")], ["0.000", "0.500", "–"]),
+        ("accuracy_gain", [-0.0004, 0.25], ["0.0", "25.0"]),
+        ("p_holm", [0.0004, 0.001, 1.0], ["<0.001", "0.001", "1.000"]),
+        ("call_usd", [7.4e-5, 0.00125, 0.0, 12.3456], ["$0.000074", "$0.00125", "$0", "$12.35"]),
+        ("paid_usd", [1, 3e-9, -0.5], ["$1.00", "$0.0000000030", "-$0.50000"]),
+        ("calls", [12.0, 3.25], ["12.0", "3.2"]),
+        ("seeds", [3.0, 5.0], ["3", "5"]),
+        ("edges_mean", [9.26], ["9.3"]),
+        ("prompt_tokens", [1234.5, 87.2], ["1,234", "87"]),
+        ("seconds", [0.44, 20], ["0.4", "20.0"]),
+        ("kept_roles", [4.0, 2.125], ["4.0", "2.1"]),
+        ("mmlu_gpt", [92.0, 82.4], ["92.00", "82.40"]),
+        ("simulated", [True, False], ["yes", "no"]),
+    ],
+)
+def test_numbers_are_written_by_kind(name: str, values: list[object], texts: list[str]) -> None:
+    shown = subject.presentable(pd.DataFrame({name: values}))
+    assert shown.iloc[:, 0].tolist() == texts
+
+
+def test_headings_are_words_with_their_usual_capitals() -> None:
+    names = ["llm", "decision_llm", "humaneval_gpt", "p_mcnemar", "kept_roles", "accuracy"]
+    shown = subject.presentable(pd.DataFrame({name: ["x"] for name in names}))
+    assert list(shown.columns) == [
+        "LLM", "Decision LLM", "HumanEval, GPT", "p (McNemar)", "Kept roles", "Accuracy (%)",
+    ]  # fmt: skip
+
+
+def test_numbers_stand_to_the_right_and_texts_to_the_left() -> None:
+    frame = subject.comparison_table(records("a", STATUSES))[["method", "utility", "n"]]
+    page = subject.to_html(frame, "Values.", simulated=False)
+    assert '<th>Method</th><th class="number">Utility</th>' in page
+    assert '<td>a</td><td class="number">0.580</td><td class="number">10</td>' in page
+    assert r"\begin{tabular}{lrr}" in subject.to_latex(frame, "Values.", simulated=False)
+
+
 def test_html_and_latex_escape_and_mark_simulated() -> None:
     frame = pd.DataFrame({"method": ["A & <b> 50%"], "value": [0.5]})
     page = subject.to_html(frame, "Values < 1.", simulated=True)
     assert "A &amp; &lt;b&gt; 50%" in page
     assert "<caption>Values &lt; 1. Simulated LLMs" in page
     text = subject.to_latex(frame, "Values.", simulated=False)
-    assert r"A \& <b> 50\%" in text
+    assert r"A \& \textless{}b\textgreater{} 50\%" in text
     assert "Simulated" not in text
     assert r"\toprule" in text
