@@ -44,6 +44,8 @@ credit = "multi_level"  # multi_level, final_only or node_only
 alpha = 0.5  # weight of the node's own result in its credit
 
 # %%
+import sys
+
 import numpy as np
 import pandas as pd
 from tqdm import tqdm
@@ -190,7 +192,7 @@ async def train_and_test(seed: int) -> tuple[HieraMAS, pd.DataFrame]:
 # %%
 test = load_tasks(config.benchmark, "test")
 planned = len(config.seeds) * 5 * len(test)  # five ways to answer every test question
-results = [await train_and_test(seed) for seed in tqdm(config.seeds, desc="seeds")]
+results = [await train_and_test(seed) for seed in tqdm(config.seeds, desc="seeds", file=sys.stdout)]
 systems = [system for system, _ in results]
 records = pd.concat([frame for _, frame in results], ignore_index=True)
 run.save_records(records)

@@ -43,6 +43,8 @@ filling = "all_roles"  # who sits where, all_roles or trained
 tests = 0  # questions of the test split, 0 for all
 
 # %%
+import sys
+
 import numpy as np
 import pandas as pd
 import torch
@@ -246,7 +248,7 @@ async def choices(seed: int) -> tuple[GraphLabels, HieraMAS, pd.DataFrame]:
 test = load_tasks(config.benchmark, "test")[: config.tests or None]
 planned = len(config.seeds) * len(test)
 print(f"{planned * config.graphs:,} rollouts for the table of utilities, cached calls included")
-results = [await choices(seed) for seed in tqdm(config.seeds, desc="seeds")]
+results = [await choices(seed) for seed in tqdm(config.seeds, desc="seeds", file=sys.stdout)]
 systems = [system for _, system, _ in results]
 contested = np.mean([labels.contested.float().mean() for labels, _, _ in results])
 outcomes = pd.concat([frame for _, _, frame in results], ignore_index=True)

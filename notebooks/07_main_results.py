@@ -48,6 +48,7 @@ tests = 0  # questions of each test split, 0 for all
 
 # %%
 import json
+import sys
 
 import pandas as pd
 from tqdm import tqdm
@@ -182,7 +183,10 @@ planned = sum(
     for name in config.benchmarks
 )  # nine methods answer every test question
 plan = [(name, seed) for name in config.benchmarks for seed in config.seeds]
-frames = [await results(name, seed) for name, seed in tqdm(plan, desc="benchmarks x seeds")]
+frames = [
+    await results(name, seed)
+    for name, seed in tqdm(plan, desc="benchmarks x seeds", file=sys.stdout)
+]
 records = pd.concat(frames, ignore_index=True)
 run.save_records(records)
 print(f"{planned:,} answers")
@@ -265,22 +269,30 @@ presentable(published_table)
 
 
 # %%
-def verdict(row: pd.Series) -> str:
-    """Say what one paired difference in utility shows."""
-    if row.utility_gain_low > 0:
-        word = "is worth more than"
-    elif row.utility_gain_high < 0:
-        word = "is worth less than"
-    else:
-        word = "is not distinguishable from"
+def gain_of(row: pd.Series) -> str:
+    """Name a method with the paired difference in utility."""
     gain = Interval(row.utility_gain, row.utility_gain_low, row.utility_gain_high)
-    return f"{row.benchmark}: HieraMAS {word} {row.method} (utility difference {gain}, {setting.text})."
+    return f"{row.method} ({gain})"
 
 
-shown = differences[
-    differences["method"].isin([*simple, "Random policy", "HieraMAS, random graph"])
-]
-conclusions = [verdict(row) for _, row in shown.iterrows()]
+def verdict(name: str) -> str:
+    """Say in one sentence what the paired differences on one benchmark show."""
+    rows = differences[differences["benchmark"] == name]
+    words = {
+        "is worth more than": rows["utility_gain_low"] > 0,
+        "is worth less than": rows["utility_gain_high"] < 0,
+        "is not distinguishable from": (rows["utility_gain_low"] <= 0)
+        & (rows["utility_gain_high"] >= 0),
+    }
+    parts = [
+        f"{word} {', '.join(gain_of(row) for _, row in rows[chosen].iterrows())}"
+        for word, chosen in words.items()
+        if chosen.any()
+    ]
+    return f"{name}, {setting.text}, difference in utility: HieraMAS {'; '.join(parts)}."
+
+
+conclusions = [verdict(name) for name in config.benchmarks]
 run.save_conclusions(conclusions)
 print("\n".join(conclusions))
 
