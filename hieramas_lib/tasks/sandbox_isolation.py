@@ -24,7 +24,7 @@ _CAPABILITY_VERSION_3 = 0x20080522
 
 NOBODY = 65534
 NEW_ROOT = "/sys"  # covered in our own mount namespace only; Python never lives there
-FOLDER = "/tmp"  # the working folder, as the program sees it
+FOLDER = "/program"  # the working folder, as the program sees it; not /tmp: Python may live there
 
 FILE_BYTES = 16 * 2**20
 MEMORY_BYTES = 2**30

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from hieramas_lib.paths import ROOT
+from hieramas_lib.tasks import sandbox_isolation as isolation
 from hieramas_lib.tasks.sandbox import ProgramResult, Sandbox, SandboxUnusable, Server, run_program
 from hieramas_lib.tasks.sandbox_isolation import FILE_BYTES, OPEN_FILES
 from hieramas_lib.tasks.sandbox_plain import run_plain
@@ -670,3 +671,10 @@ def test_waiting_for_a_free_server_does_not_count_as_running() -> None:
     assert box.run("import time\ntime.sleep(0.1)", timeout_s=0.5).status == "passed"
     slow.join()
     box.stop()
+
+
+def test_the_working_folder_hides_none_of_pythons() -> None:
+    """A project cloned below /tmp has its Python there, packages included."""
+    covered = (isolation.FOLDER, isolation.FOLDER + "/")
+    assert not any(folder.startswith(covered) for folder in isolation.python_folders())
+    assert not Path(isolation.FOLDER).exists()
