@@ -7,6 +7,7 @@ import threading
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 MAX_CHARACTERS = 100_000
 """How much of the end of a reply is read."""
@@ -18,9 +19,12 @@ _THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
 _THOUGHT_END = re.compile(r"</think(?:ing)?>")
 _FENCE = re.compile(r"(?P<mark>`{3,}|~{3,})[^\n`~]*$")
 _START = re.compile(
-    r"(?P<indent>[ \t]*)(?:(?:import|from|def|class|async\s+def)\s|@\w|\w+\s*=[^=])"
+    r"(?P<indent>[ \t]*)(?:(?:import|from|def|class|async\s+def)\s|@\w|\w+\s*=[^=]"
+    r"|(?:try|if|with)\b[^\n]*:[ \t]*$)"
 )
 _COMPOUND = re.compile(r"[ \t]*(?:class|def|async|if|elif|else|for|while|with|try)\b")
+
+_FUTURE = re.compile(r"^from __future__ import [^\n(;\\]*\n", re.MULTILINE)
 
 # Parsing warns of odd escapes; filters are global, so one thread at a time changes them.
 _parse_lock = threading.Lock()
@@ -35,10 +39,10 @@ class _Program:
 def extract_code(text: str, entry_point: str) -> str | None:
     """Return the program in ``text`` that defines ``entry_point`` at its top level, or None.
 
-    The last fenced block that defines it wins, over stubs without a body; what it uses and
-    only earlier blocks define is put before it. A block that does not parse is searched for
-    its longest part that does, and so is the whole text where no block helps: no fence, or
-    prose around the code. Text between ``<think>`` tags does not count.
+    The last fenced block that defines it wins, over stubs without a body; an import defines
+    nothing. What it uses and only other blocks define is added to it. A block that does not
+    parse is searched for its longest part that does, and so is the whole text where no block
+    helps: no fence, or prose around the code. Text between ``<think>`` tags does not count.
     """
     said = _THOUGHT_END.split(_THOUGHT.sub("", text[-MAX_CHARACTERS:]))[-1]
     said = said.replace("\r\n", "\n")
@@ -49,7 +53,7 @@ def extract_code(text: str, entry_point: str) -> str | None:
     whole = [i for i in chosen if not _is_stub(programs[i].tree, entry_point)]
     if chosen:
         last = (whole or chosen)[-1]
-        return _with_helpers(programs[: last + 1])
+        return _with_helpers(programs, last, entry_point)
     found = search.longest(said)
     return found.source if found else None
 
@@ -59,8 +63,12 @@ def _fenced_blocks(text: str) -> Iterator[str]:
     mark, lines = "", list[str]()
     for line in text.split("\n"):
         fence = _FENCE.search(line)
+        glued = _glued(line, mark) if mark else None
         if not mark and fence:
             mark, lines = fence["mark"], []
+        elif glued:
+            yield _dedented([*lines, glued[0]])
+            mark, lines = glued[1], []
         elif mark and mark in line and not line[line.index(mark) :].strip(mark[0] + " \t"):
             yield _dedented([*lines, line[: line.index(mark)]])
             mark = ""
@@ -68,6 +76,13 @@ def _fenced_blocks(text: str) -> Iterator[str]:
             lines.append(line)
     if mark:
         yield _dedented(lines)
+
+
+def _glued(line: str, mark: str) -> tuple[str, str] | None:
+    """Split a line that ends a block and begins the next: what is before, and the new mark."""
+    before, _, after = line.partition(mark)
+    opener = _FENCE.match(after.lstrip())
+    return (before, opener["mark"]) if opener and after.strip(" \t`~") else None
 
 
 def _dedented(lines: list[str]) -> str:
@@ -186,11 +201,30 @@ def _code_end(tree: ast.Module) -> int:
     return max((node.end_lineno or 0 for node in tree.body if not _loose(node)), default=0)
 
 
+_BLOCK = ast.If | ast.Try | ast.TryStar | ast.With | ast.ExceptHandler
+
+
+def _statements(tree: ast.Module) -> Iterator[ast.stmt | ast.ExceptHandler]:
+    """Yield the statements of a module, and in order those inside if, try and with."""
+    waiting: list[Any] = tree.body[::-1]
+    while waiting:  # a long chain of elif would be a deep recursion
+        node = waiting.pop()
+        yield node
+        if isinstance(node, _BLOCK):
+            for part in ("finalbody", "orelse", "handlers", "body"):
+                waiting += getattr(node, part, [])[::-1]
+
+
 def _defined(tree: ast.Module) -> dict[str, ast.stmt]:
     """Map the names that a module binds at its top level to the statements that bind them."""
     names: dict[str, ast.stmt] = {}
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+    for node in _statements(tree):
+        if isinstance(node, ast.With):
+            named = [item.optional_vars for item in node.items if item.optional_vars]
+            names.update({name.id: node for name in named if isinstance(name, ast.Name)})
+        elif isinstance(node, _BLOCK):
+            continue
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             names[node.name] = node
         elif isinstance(node, ast.Import | ast.ImportFrom):
             names.update({(a.asname or a.name).split(".")[0]: node for a in node.names})
@@ -203,7 +237,8 @@ def _defined(tree: ast.Module) -> dict[str, ast.stmt]:
 
 
 def _defines(tree: ast.Module, name: str) -> bool:
-    return name in _defined(tree)
+    """Whether a module defines the name itself: ``from solution import f`` begins a test."""
+    return not isinstance(_defined(tree).get(name), ast.Import | ast.ImportFrom | None)
 
 
 def _is_stub(tree: ast.Module, name: str) -> bool:
@@ -216,16 +251,40 @@ def _is_stub(tree: ast.Module, name: str) -> bool:
     )
 
 
-def _with_helpers(programs: list[_Program]) -> str:
-    """Return the last program after those earlier ones that define what it lacks."""
-    kept = [programs[-1]]
-    lacking = _lacking(programs[-1].tree)
-    for program in reversed(programs[:-1]):
-        defined = _defined(program.tree)
-        if lacking & defined.keys():
-            kept.insert(0, program)
-            lacking = (lacking - defined.keys()) | _lacking(program.tree)
-    return "\n".join(program.source for program in kept)
+def _with_helpers(programs: list[_Program], main: int, entry_point: str) -> str:
+    """Return a program with those others that define what it lacks, the nearest before it first.
+
+    A later one is left out if it is about the entry point: a test of it, or a stub.
+    """
+    own = _defined(programs[main].tree).keys()
+    defined, lacking = set(own), _lacking(programs[main].tree)
+    before, after = set[int](), set[int]()
+    helpers = [i for i in range(main + 1, len(programs))
+               if not _uses(programs[i].tree, entry_point)]  # fmt: skip
+    for i in [*range(main)[::-1], *helpers] * 2:
+        program = programs[i]
+        if i in before | after or not lacking & (names := _defined(program.tree).keys()):
+            continue
+        needs = _lacking(program.tree)
+        # Where it stands, if it needs this program; else before it, for decorators and such.
+        (after if i > main and needs & own else before).add(i)
+        defined |= names
+        lacking = (lacking | needs) - defined
+    sources = [programs[i].source for i in [*sorted(before), main, *sorted(after)]]
+    if len(sources) == 1:
+        return sources[0]
+    future = dict.fromkeys(_FUTURE.findall("\n".join(sources)))  # a program's first lines
+    return "".join(future) + "\n".join(_FUTURE.sub("", source) for source in sources)
+
+
+def _uses(tree: ast.Module, name: str) -> bool:
+    """Whether a module binds the name or, outside functions and classes, calls it."""
+    definitions = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+    outside = (node for node in _statements(tree) if not isinstance(node, definitions | _BLOCK))
+    return name in _defined(tree) or any(
+        isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id == name
+        for node in outside for part in ast.walk(node)
+    )  # fmt: skip
 
 
 def _lacking(tree: ast.Module) -> set[str]:

@@ -1,10 +1,17 @@
-"""The verdict on an answer. Depends on nothing but the task and the text."""
+"""The verdict on an answer.
 
+Depends on the task and the text, and for programs on one thing more: time limits are wall time,
+``max(the tests' limit, LIMIT_FACTOR * the reference's time)``, where the reference is measured
+once in this process. A program near its limit may pass on one run and time out on another.
+"""
+
+import ast
 from functools import lru_cache
 
 from hieramas_lib.tasks.extraction import extract_answer
 from hieramas_lib.tasks.maths_grading import GraderError, maths_verdict
 from hieramas_lib.tasks.sandbox import ProgramResult, run_program
+from hieramas_lib.tasks.sandbox_wire import NOT_PLAIN
 from hieramas_lib.tasks.task import CodeTests, Grade, Task
 
 LIMIT_FACTOR = 4.0
@@ -42,6 +49,10 @@ def grade(task: Task, text: str) -> Grade:
         return Grade("error", extracted, str(error))
 
 
+class _NotPlainData(GraderError):
+    """Tests and program would have to exchange what the sandbox cannot pass on."""
+
+
 def _grade_maths(gold: str, extracted: str) -> Grade:
     verdict = maths_verdict(gold, extracted)
     if verdict == "unreadable gold":
@@ -55,9 +66,15 @@ def _grade_code(task: Task, extracted: str) -> Grade:
     if task.tests is None:
         return Grade("error", extracted, f"task {task.id} has no tests")
     limit_s = task.tests.time_limit_s
-    if task.gold.strip():
+    has_gold = bool(task.gold.strip())
+    if has_gold:
         limit_s = _time_limit_s(task.tests, _whole_program(task, task.gold))
-    result = _run_tests(task.tests, _whole_program(task, extracted), limit_s)
+    try:
+        result = _run_tests(task.tests, _whole_program(task, extracted), limit_s)
+    except _NotPlainData as error:
+        if has_gold:  # whose results the tests can read: the answer returns another kind
+            return Grade("wrong", extracted, str(error))
+        raise
     if result.status == "passed":
         return Grade("correct", extracted)
     return Grade("wrong", extracted, _cause(result))
@@ -85,7 +102,27 @@ def _whole_program(task: Task, program: str) -> str:
     starts = [i for i, line in enumerate(lines) if line.startswith(start)]
     if not starts or "from __future__" in program:  # that must be a program's first line
         return program
-    return "\n".join(lines[: starts[-1]]) + "\n" + program
+    head = "\n".join(lines[: starts[-1]]) + "\n"
+    return head + program if _is_code(head) else program
+
+
+_CODE = (ast.Import | ast.ImportFrom | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+         | ast.Assign | ast.If | ast.Try)  # fmt: skip
+
+
+@lru_cache(maxsize=20_000)
+def _is_code(head: str) -> bool:
+    """Whether text is Python that defines something: ``Hint`` parses, and is prose."""
+    try:
+        body = ast.parse(head).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return all(
+        isinstance(node, _CODE)
+        or (isinstance(node, ast.AnnAssign) and node.value is not None)
+        or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
+        for node in body
+    )
 
 
 @lru_cache(maxsize=20_000)
@@ -93,6 +130,8 @@ def _run_tests(tests: CodeTests, program: str, timeout_s: float) -> ProgramResul
     """Run a program against tests (memoised); raises GraderError, not memoised, if ours failed."""
     source = f"{tests.program}\n\ncheck({tests.entry_point})\n"
     result = run_program(program, tests=source, timeout_s=timeout_s)
+    if result.status == "error" and result.detail.startswith(NOT_PLAIN):
+        raise _NotPlainData(result.detail)
     if result.status == "error":
         raise GraderError(f"the sandbox failed: {result.detail}")
     return result

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict
 
 from hieramas_lib.paths import data_path
 from hieramas_lib.tasks.hub_rows import HubRow, LeftOut, Place, slug
+from hieramas_lib.tasks.humaneval_plus import originfmt_program
 from hieramas_lib.tasks.task import CodeTests, Task
 
 LEVELS = {"easy": 1, "medium": 3, "hard": 5}
@@ -20,9 +21,6 @@ LEVELS = {"easy": 1, "medium": 3, "hard": 5}
 
 CASE_LIMIT_S = 6.0
 """LiveCodeBench's time limit for one test, in wall seconds."""
-
-_FAULTY_CHECK = "_poly(*candidate(*inp), inp)"
-_MEANT_CHECK = "abs(_poly(*inp, candidate(*inp)))"
 
 _STDIN_REQUEST = """
 Write a function `solve(text: str) -> str`. Its argument is all of the standard input described \
@@ -105,7 +103,7 @@ class HumanEvalPlusRow(HubRow):
             id=f"{at.benchmark}/{number:03d}", benchmark=at.benchmark, kind="code",
             subject=_humaneval_subjects()[f"humaneval/{number:03d}"], prompt=self.prompt,
             gold=self.prompt + self.canonical_solution,
-            tests=CodeTests(self.entry_point, self.test.replace(_FAULTY_CHECK, _MEANT_CHECK)),
+            tests=CodeTests(self.entry_point, originfmt_program(self.test)),
         )  # fmt: skip
 
 

@@ -4,6 +4,7 @@ Careless programs do not get past it; one that knows CPython well can.
 """
 
 import os
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +19,13 @@ _WRITING = (
     "os.mkdir", "os.remove", "os.rename", "os.rmdir", "os.link", "os.symlink", "os.chmod",
     "os.chown", "os.truncate", "os.utime", "os.setxattr", "os.removexattr",
 )  # fmt: skip
+
+
+def remove_unaudited() -> None:
+    """Delete from this process's modules the ways to signal others that raise no event."""
+    for module in ("os", "posix", "signal", "_signal"):
+        for name in ("pidfd_open", "pidfd_send_signal"):
+            vars(sys.modules.get(module, os)).pop(name, None)
 
 
 def audit_hook(folder: str) -> Callable[[str, tuple[Any, ...]], None]:

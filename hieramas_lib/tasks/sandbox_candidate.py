@@ -10,7 +10,7 @@ import sys
 import types
 from typing import Any
 
-from hieramas_lib.tasks.sandbox_wire import Opaque, decode, encode, read_frame, write_frame
+from hieramas_lib.tasks.sandbox_wire import decode, encode, read_frame, write_frame
 
 REQUESTS, REPLIES = 3, 4
 """File descriptors of the candidate process; no others are open but 0 to 2 on /dev/null."""
@@ -65,8 +65,12 @@ def _answer(request: dict[str, Any], names: dict[str, Any]) -> dict[str, Any]:
         if "names" in request:
             return {"names": {name: _describe(names[name])
                               for name in request["names"] if name in names}}  # fmt: skip
+        before = [request["args"], request["kwargs"]]
         arguments, keywords = decode(request["args"]), decode(request["kwargs"])
-        return {"value": encode(names[request["call"]](*arguments, **keywords))}
+        reply = {"value": encode(names[request["call"]](*arguments, **keywords))}
+        if request.get("watch"):
+            reply["changed"] = encode([arguments, keywords]) != before
+        return reply
     except BaseException as error:
         return _raised(error)
 
@@ -74,6 +78,7 @@ def _answer(request: dict[str, Any], names: dict[str, Any]) -> dict[str, Any]:
 def _describe(value: Any) -> dict[str, Any]:
     if isinstance(value, types.ModuleType):
         return {"module": value.__name__}
-    if callable(value) or isinstance(decode(encode(value)), Opaque):
+    data = None if callable(value) else encode(value)
+    if callable(value) or (isinstance(data, dict) and data.keys() & {"opaque", "long"}):
         return {"callable": True}
-    return {"value": encode(value)}
+    return {"value": data}

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from hieramas_lib.tasks.sandbox_wire import decode, encode, read_frame, write_frame
+from hieramas_lib.tasks.sandbox_wire import Unsendable, decode, encode, read_frame, write_frame
 
 Verdict = dict[str, str]
 
@@ -25,30 +25,29 @@ class _Ended(BaseException):
     """
 
 
-class _Unsendable(BaseException):
-    """A test passes an argument that cannot go to another process: our trouble."""
-
-
 class Candidate:
     """The candidate process, seen from the tests."""
 
     def __init__(self, pid: int, requests: int, replies: int) -> None:
         self._pid, self._requests, self._replies = pid, requests, replies
         self.calls = 0
+        self.watch, self.changed = False, False
+        self.raised: BaseException | None = None
 
     def read(self) -> Any:
         """Return what the next reply carries, or raise the exception that it reports."""
         try:
             reply = read_frame(self._replies)
+            self.changed |= reply.get("changed") is True
             if "raised" in reply:
-                raised = _exception(reply)
+                self.raised = _exception(reply)
             else:
                 return decode(reply["value"]) if "value" in reply else reply
         except (OSError, EOFError):
             raise _Ended(self._cause_of_death()) from None
         except Exception:
             raise _Ended("unreadable value") from None
-        raise raised
+        raise self.raised
 
     def ask(self, request: dict[str, Any]) -> Any:
         """Send one request and return :meth:`read`."""
@@ -69,7 +68,8 @@ class Candidate:
 
         def call(*args: Any, **kwargs: Any) -> Any:
             self.calls += 1
-            return self.ask({"call": name, "args": _sendable(args), "kwargs": _sendable(kwargs)})
+            request = {"call": name, "args": _sendable(args), "kwargs": _sendable(kwargs)}
+            return self.ask(request | {"watch": self.watch})
 
         call.__name__ = name
         return call
@@ -98,13 +98,14 @@ class Candidate:
 def _sendable(value: Any) -> Any:
     data = encode(value)
     if _holds_opaque(data):
-        raise _Unsendable("a test passes an argument that is not plain data")
+        raise Unsendable("a test passes an argument of another kind")
     return data
 
 
 def _holds_opaque(data: Any) -> bool:
     if isinstance(data, dict):
-        return "opaque" in data or any(_holds_opaque(item) for item in data.values())
+        opaque = bool(data.keys() & {"opaque", "long"})
+        return opaque or any(_holds_opaque(item) for item in data.values())
     return isinstance(data, list) and any(_holds_opaque(item) for item in data)
 
 
@@ -135,7 +136,7 @@ def check(candidate: Candidate, tests: str) -> Verdict:
             return _run_tests(candidate, tests)
         if not candidate.echoes():
             return _verdict("failed", "did not run to the end")
-    except _Unsendable as error:
+    except Unsendable as error:
         return _verdict("error", str(error))
     except _Ended as error:
         return _verdict("failed", str(error))
@@ -147,15 +148,51 @@ def check(candidate: Candidate, tests: str) -> Verdict:
 def _run_tests(candidate: Candidate, tests: str) -> Verdict:
     try:
         code = compile(tests, "<tests>", "exec", dont_inherit=True)
-        names = {node.id for node in ast.walk(ast.parse(tests)) if isinstance(node, ast.Name)}
+        tree = ast.parse(tests)
     except (SyntaxError, ValueError) as error:
         return _verdict("error", f"the tests do not compile: {error}")
     scope: dict[str, Any] = {"__name__": "tests"}
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     scope.update(candidate.names(sorted(names - set(dir(builtins)))))
-    exec(code, scope)
+    theirs = [scope.get(name) for name in _asked_for(tree)]
+    candidate.watch = _discards_a_result(tree)
+    try:
+        exec(code, scope)
+    except Exception as error:
+        if candidate.calls == 0 and all(callable(value) for value in theirs):
+            cause = f"{type(error).__name__}: {error}"
+            return _verdict("error", f"the tests fail before they call the program: {cause}")
+        if candidate.changed and error is not candidate.raised:
+            raise Unsendable("the program changes its argument in place, a copy") from None
+        raise
     if candidate.calls == 0:
         return _verdict("error", "the tests never call the program")
     return _verdict("passed")
+
+
+def _bound(tree: ast.Module) -> set[str]:
+    """Return the names that the tests define by themselves."""
+    kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+    return {node.name for node in ast.walk(tree) if isinstance(node, kinds)} | {
+        node.id for node in ast.walk(tree)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }  # fmt: skip
+
+
+def _asked_for(tree: ast.Module) -> set[str]:
+    """Return what the last statement, ``check(f)``, wants of the program."""
+    last = {node.id for node in ast.walk(tree.body[-1]) if isinstance(node, ast.Name)}
+    return last - _bound(tree) - set(dir(builtins))
+
+
+def _discards_a_result(tree: ast.Module) -> bool:
+    """Whether the tests call something for what it does to its arguments."""
+    own = _bound(tree) | set(dir(builtins))
+    return any(
+        isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
+        and isinstance(node.value.func, ast.Name) and node.value.func.id not in own
+        for node in ast.walk(tree)
+    )  # fmt: skip
 
 
 def _verdict(status: str, detail: str = "") -> Verdict:

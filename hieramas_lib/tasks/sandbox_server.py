@@ -34,12 +34,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from hieramas_lib.tasks import sandbox_isolation as isolation
-from hieramas_lib.tasks.sandbox_audit import audit_hook
+from hieramas_lib.tasks.sandbox_audit import audit_hook, remove_unaudited
 from hieramas_lib.tasks.sandbox_candidate import REPLIES, REQUESTS, run_candidate
 from hieramas_lib.tasks.sandbox_checker import Candidate, check
 from hieramas_lib.tasks.sandbox_wire import read_frame, write_frame
 
 _IDLE_POLL_S = 2.0
+_CHECKER_ENDED = {"status": "error", "detail": "the checker ended"}
 _ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "OPENBLAS_NUM_THREADS": "1"}
 
 
@@ -120,6 +121,8 @@ def _run(request: dict[str, Any], host: Host) -> dict[str, Any]:
             write_frame(tests_w, read_frame(host.requests))
         candidate = _next_frame(verdict_r, deadline)
         verdict = _next_frame(verdict_r, deadline) if candidate else None
+        if verdict == _CHECKER_ENDED and not host.namespaces:
+            verdict = verdict | {"status": "failed"}  # only there can a program reach it
     finally:
         os.close(verdict_r)
         os.close(tests_w)
@@ -139,7 +142,7 @@ def _next_frame(fd: int, deadline: float) -> dict[str, Any] | None:
         frame: dict[str, Any] = read_frame(fd)
         return frame
     except EOFError:
-        return {"status": "error", "detail": "the checker ended"}
+        return _CHECKER_ENDED
 
 
 def _sweep(pids: list[int]) -> None:
@@ -223,6 +226,7 @@ def _become_candidate(
         isolation.limit_resources(cpu_s, host.address_space, host.processes)
         random.seed(0)
         if not host.namespaces:
+            remove_unaudited()
             sys.addaudithook(audit_hook(folder))
         run_candidate(request["program"], "program" if request["apart"] else "__main__")
     finally:

@@ -22,14 +22,39 @@ _ITEMS_LIMIT = 1_000_000
 _JSON_SAFE_INT = 2**53
 
 
+NOT_PLAIN = "not plain data: "
+"""How the detail of an error begins where a value cannot go from one process to the other."""
+
+
+class Unsendable(BaseException):
+    """Tests and program need a value that cannot go to another process: our trouble.
+
+    A BaseException, so that a test's ``except Exception`` does not swallow it.
+    """
+
+    def __init__(self, cause: str) -> None:
+        super().__init__(NOT_PLAIN + cause)
+
+
 class Opaque:
-    """Stands for a candidate's object that is not plain data; equal to nothing but itself."""
+    """Stands for a candidate's object that is not plain data; equal to nothing but itself.
+
+    Calling it or reading an attribute raises :class:`Unsendable`.
+    """
 
     def __init__(self, type_name: str) -> None:
-        self.type_name = type_name
+        self._type_name = type_name
 
     def __repr__(self) -> str:
-        return f"<{self.type_name} object>"
+        return f"<{self._type_name} object>"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise Unsendable(f"the tests call a returned {self._type_name}")
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # Python asks for these itself
+            raise AttributeError(name)
+        raise Unsendable(f"the tests read {name!r} of a returned {self._type_name}")
 
 
 def write_frame(fd: int, value: Any) -> None:
@@ -62,7 +87,10 @@ def _read_exactly(fd: int, count: int) -> bytes:
 
 
 def encode(value: Any) -> Any:
-    """Turn a value into JSON data; what is not plain data becomes ``{"opaque": type name}``."""
+    """Turn a value into JSON data; what is not plain data becomes ``{"opaque": type name}``.
+
+    A sequence of too many items, perhaps endless, becomes ``{"long": type name}``.
+    """
     if value is None or isinstance(value, str | bool | float):
         return _scalar(value)
     if isinstance(value, int):
@@ -73,7 +101,8 @@ def encode(value: Any) -> Any:
         return {"dict": [[encode(key), encode(item)] for key, item in value.items()]}
     for tag, kind in _SEQUENCES.items():
         if isinstance(value, kind):
-            return {tag: [encode(item) for item in islice(value, _ITEMS_LIMIT)]}
+            items = [encode(item) for item in islice(value, _ITEMS_LIMIT + 1)]
+            return {tag: items} if len(items) <= _ITEMS_LIMIT else {"long": type(value).__name__}
     return _encode_rare(value)
 
 
@@ -110,6 +139,10 @@ def decode(data: Any) -> Any:
     return _DECODERS[tag](body)
 
 
+def _too_long(body: Any) -> Any:
+    raise Unsendable(f"a returned {body} has more than {_ITEMS_LIMIT} items")
+
+
 def _decode_items(body: list[Any]) -> Iterator[Any]:
     return (decode(item) for item in body)
 
@@ -143,4 +176,5 @@ _DECODERS: dict[str, Callable[[Any], Any]] = {
     "fraction": lambda body: Fraction(*(int(part, 16) for part in body)),
     "decimal": Decimal,
     "opaque": lambda body: Opaque(str(body)),
+    "long": _too_long,
 }

@@ -38,7 +38,10 @@ class UserRow(BaseModel):
         level: Difficulty from 1 to 5.
         entry_point: Name of the function asked for (code only).
         tests: Python source that defines ``check(candidate)``, which is called with that
-            function and raises where it is wrong (code only).
+            function and raises where it is wrong (code only). Arguments and results are
+            passed as copies and must be plain values (numbers, text, lists, dicts and the
+            like): no functions, no objects of the answer's classes, no arguments changed in
+            place.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

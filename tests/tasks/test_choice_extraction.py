@@ -108,6 +108,116 @@ def test_no_answer_or_several(text: str) -> None:
     assert extract_choice(text, CITIES) is None
 
 
+@pytest.mark.parametrize(
+    ("text", "letter"),
+    [
+        ("The answer is C.\n\nNote: the answer would be B if the country were Italy.", "C"),
+        ("The correct answer is C. If the country were Italy, the answer would be B.", "C"),
+        ("The answer is C. If the country were Italy, the answer is B.", "C"),
+        ("The answer is C. Had it been Italy, I would choose B.", "C"),
+        ("If the country were Italy, the answer would be B.", None),
+        ("If I had to guess, I would choose C.", "C"),
+        ("If 2x = 4 then x = 2, so the answer is C.", "C"),
+        ("The answer would be C.", "C"),
+        ("I would say the answer is C.", "C"),
+    ],
+)
+def test_a_supposition_is_no_statement(text: str, letter: str | None) -> None:
+    assert extract_choice(text, CITIES) == letter
+
+
+@pytest.mark.parametrize(
+    ("text", "letter"),
+    [
+        ("I would not choose C.", None),
+        ("Don't choose C", None),
+        ("Don't choose (C)", None),
+        ("The answer can't be C", None),
+        ("The answer cannot be C.", None),
+        ("The wrong answer is C", None),
+        ("The incorrect option is C", None),
+        ("I don't think the answer is C.", None),
+        ("It is false that the answer is C.", None),
+        ("The answer is C? No.", None),
+        ("The answer is Bonn? No.", None),
+        ("Many would pick C, and they are wrong.", None),
+        ("(C) is wrong", None),
+        ("**C** is incorrect.", None),
+        ("The answer is B. A student who confuses this might say the answer is C.", "B"),
+        ("The answer is B. The wrong answer is C.", "B"),
+        ("The answer is B. I would not choose C.", "B"),
+    ],
+)
+def test_a_denied_or_reported_statement_does_not_count(text: str, letter: str | None) -> None:
+    assert extract_choice(text, CITIES) == letter
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The answer is not B but C.",
+        "The answer is not A or B, but rather option C.",
+        "Which of these is not a capital? The answer is C.",
+        "The statement that is NOT true is C",
+        "The statement that is incorrect is C.",
+        "The false option is C.",
+        "The least likely option is C.",
+        "There is no doubt that the answer is C.",
+        "While many students choose B, the correct answer is C.",
+        "I'm not sure, but the answer is C.",
+        "B is wrong, so I choose C.",
+        "(B) is wrong.\nThe answer is C.",
+    ],
+)
+def test_a_negation_of_something_else_leaves_the_statement(text: str) -> None:
+    assert extract_choice(text, CITIES) == "C"
+
+
+@pytest.mark.parametrize(
+    ("text", "letter"),
+    [
+        ("Answer: B. Hmm, wait. Let me reconsider. It's C.", "C"),
+        ("The answer is B.\n\nActually, C.", "C"),
+        ("**Answer: B**\n\nNo, it should be **C**.", "C"),
+        (r"\boxed{B}. Wait, it is C.", "C"),
+        ("Answer: B. Wait, C looks possible as well", None),
+        ("Answer: B. Wait, that is wrong.", None),
+        ("Answer: B. Actually, this is well known.", "B"),
+        ("The answer is C. Bonn was actually the seat; A (Paris) is in France.", "C"),
+        ("The answer is B. Wait, let me check. Answer: D", "D"),
+    ],
+)
+def test_a_correction_overrules_the_statement_before_it(text: str, letter: str | None) -> None:
+    assert extract_choice(text, CITIES) == letter
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The answer is most likely C.",
+        "The answer is probably C.",
+        "C is the answer.",
+        "C is my final answer.",
+        "<answer>C</answer>",
+        "<answer>\nc\n</answer>",
+        "<answer>Bonn</answer>",
+        r"\boxed{\text{Option C}}",
+        "Correct: C",
+        "**Correct:** C",
+        "Answer - C",
+        "Answer — C",
+    ],
+)
+def test_further_forms(text: str) -> None:
+    assert extract_choice(text, CITIES) == "C"
+
+
+def test_the_letters_that_are_words_too() -> None:
+    assert extract_choice("I is the correct answer.", TEN) == "I"
+    assert extract_choice("A is the answer.", TEN) == "A"
+    assert extract_choice("I is correct. II is not.", TEN) is None
+
+
 def test_ten_options() -> None:
     assert extract_choice("the answer is January 22nd. The answer is (H).", TEN) == "H"
     assert extract_choice("The answer is (I).", TEN) == "I"
@@ -162,8 +272,10 @@ def test_a_final_answer_line_decides_whatever_comes_before(letter: str, prose: s
 
 @pytest.mark.parametrize(
     "piece",
-    ["answer is ", r"\boxed{", "A, ", "(A) is ", "**", "A. Paris\n", "$", "\\", "Answer: A\n"],
-)
+    ["answer is ", r"\boxed{", "A, ", "(A) is ", "**", "A. Paris\n", "$", "\\", "Answer: A\n",
+     "many students might say ", "if would choose C ", "Answer: B. Wait. ", "not A, but ",
+     "<answer>", "is C. ", "(C) is not ", "- ", "\n", " ", "is" + " " * 20_000],
+)  # fmt: skip
 def test_long_input_takes_under_a_second(piece: str) -> None:
     started = time.process_time()
     extract_choice((piece * 20_000)[:20_000], CITIES)

@@ -181,3 +181,52 @@ def test_no_text_takes_long(text: str) -> None:
     started = time.process_time()
     extract_code(text, "f")
     assert time.process_time() - started < 2.0
+
+
+@pytest.mark.parametrize("usage", ["from solution import f", "import solution as f"])
+def test_an_import_of_the_entry_point_is_no_definition(usage: str) -> None:
+    text = f"```python\n{PLAIN}```\nUse it:\n```python\n{usage}\nassert f(1) == 1\n```"
+    assert extract_code(text, "f") == PLAIN
+    assert extract_code(f"```python\n{usage}\n```", "f") is None
+
+
+@pytest.mark.parametrize("fence", ["", "```python\n"])
+@pytest.mark.parametrize(
+    "program",
+    [
+        "try:\n    import g\nexcept ImportError:\n    def f(x):\n        return x\n",
+        "try:\n    from g import f\nexcept ImportError:\n    def f(x):\n        return x\n",
+        "if True:\n    def f(x):\n        return x\nelse:\n    g = 1\n",
+        "import contextlib\nwith contextlib.suppress(OSError):\n    def f(x):\n        return x\n",
+    ],
+)
+def test_a_definition_inside_try_if_or_with_is_found(program: str, fence: str) -> None:
+    assert _run(extract_code(f"{fence}{program}", "f")) == 3
+
+
+def test_a_helper_block_after_the_main_block_is_kept() -> None:
+    main = "```python\ndef f(x):\n    return h(x) + 1\n```\nwith the helper\n"
+    helper = "```python\nimport math\ndef h(x):\n    return math.floor(x)\n```\n"
+    test = "```python\nprint(f(2))\nh = 0\n```"
+    assert _run(extract_code(main + helper + test, "f")) == 4
+    assert "print" not in str(extract_code(main + helper + test, "f"))
+
+
+def test_a_later_helper_goes_where_it_can_run() -> None:
+    decorated = "```python\n@twice\ndef f(x):\n    return x\n```\n"
+    decorator = "```python\ndef twice(g):\n    return lambda x: 2 * g(x)\n```"
+    assert _run(extract_code(decorated + decorator, "f")) == 6
+    main = "```python\nimport math\ndef f(x):\n    return x + ROOT\n```\n"
+    assert _run(extract_code(main + "```python\nROOT = math.isqrt(4)\n```", "f")) == 5
+
+
+def test_a_closing_fence_glued_to_the_next_opener_loses_no_block() -> None:
+    text = "```python\ndef h(x):\n    return x\n``````python\ndef f(x):\n    return h(x)\n```"
+    assert _run(extract_code(text, "f")) == 3
+
+
+@pytest.mark.parametrize("main_first", [True, False])
+def test_a_helper_does_not_push_a_future_import_down(main_first: bool) -> None:
+    main = "```python\nfrom __future__ import annotations\ndef f(x: X):\n    return h(x)\n```\n"
+    helper = "```python\ndef h(x):\n    return x\n```\n"
+    assert _run(extract_code(main + helper if main_first else helper + main, "f")) == 3

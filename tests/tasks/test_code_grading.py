@@ -183,3 +183,49 @@ def test_a_grade_depends_on_nothing_but_task_and_answer() -> None:
     for name, (_, expected) in ANSWERS.items():
         if expected is not None:
             assert replace(seen[0][name], extracted=None) == expected, name
+
+
+def test_prose_of_the_prompt_is_not_put_before_the_program() -> None:
+    for head in ("Write a function.", "Hint", "```python"):
+        prompt = f"{head}\n\ndef add(a: list) -> int:\n    ..."
+        for gold in ("", TASK.gold):
+            assert _grade(replace(TASK, prompt=prompt, gold=gold), TASK.gold).correct, head
+
+
+@pytest.mark.parametrize(
+    ("tests", "program", "said"),
+    [
+        ("assert f(1)(2) == 3", "def add(a):\n    return lambda b: a + b", "call a returned"),
+        ("assert f().n == 1", "class add:\n    n = 1", "read 'n' of a returned add"),
+        ("xs = [2, 1]; f(xs); assert xs == [1, 2]", "def add(a): a.sort()", "in place"),
+        ("np.array(1); f(1)", "def add(a): return a", "NameError: name 'np'"),
+        ("import nopkg; f(1)", "def add(a): return a", "No module named 'nopkg'"),
+        ("next(f(1))", "import itertools\ndef add(a): return itertools.count()", "more than 1"),
+        ("len(f(1))", "def add(a): return (0,) * 1_000_001", "more than 1000000 items"),
+    ],
+)
+def test_a_limit_of_ours_is_an_error_not_wrong(tests: str, program: str, said: str) -> None:
+    verdict = _grade(_with(f"def check(f):\n    {tests}\n", gold=""), program)
+    assert verdict.status == "error" and said in verdict.detail
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "def add(a): return 0",
+        "def add(a): a.clear(); raise ValueError",
+        "def add(a):\n    a.append(0)\n    if len(a) > 2: raise KeyError",
+        "add = 5",
+        "add = 5\ndel add",
+        "def add(a): return object()",
+    ],
+)
+def test_a_wrong_program_stays_wrong_without_a_reference(program: str) -> None:
+    tests = "def check(f):\n    f([1])\n    assert f([1, 2]) == 3\n"
+    assert _grade(_with(tests, gold=""), program).status == "wrong"
+
+
+def test_a_result_that_is_not_plain_is_wrong_where_the_references_is() -> None:
+    task = _with("def check(f):\n    assert f([1, 2]).bit_length() == 2\n")
+    assert _grade(task, TASK.gold).correct
+    assert _grade(task, "def add(a):\n    return lambda: 3").status == "wrong"

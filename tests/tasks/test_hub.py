@@ -19,8 +19,9 @@ from hieramas_lib.errors import ConfigError
 from hieramas_lib.tasks import hub_code_rows
 from hieramas_lib.tasks.grading import grade
 from hieramas_lib.tasks.hub import hub_set, load_hub
-from hieramas_lib.tasks.hub_rows import last_boxed, slug
+from hieramas_lib.tasks.hub_rows import Place, last_boxed, slug
 from hieramas_lib.tasks.hub_sets import HUB_SETS, MMLU_SUBJECTS
+from hieramas_lib.tasks.humaneval_plus import originfmt_program
 from hieramas_lib.tasks.load import load_tasks
 from hieramas_lib.tasks.splits import make_splits
 from hieramas_lib.tasks.task import Task
@@ -242,6 +243,22 @@ def test_humaneval_plus(repo: Repo) -> None:
     assert (task.id, task.subject) == ("humaneval_plus/053", "maths")
     assert grade(task, f"```python\n{task.gold}```").correct
     assert grade(task, "```python\ndef add(x, y):\n    return x * y\n```").status == "wrong"
+
+
+def test_humaneval_plus_has_the_tests_that_its_file_loader_gives() -> None:
+    test = (
+        "import numpy as np\ndef assertion(out, exp, atol):\n        assert exact_match\n"
+        "def check(candidate):\n    assert _poly(*candidate(*inp), inp) <= 0.0001\n"
+    )
+    row = hub_code_rows.HumanEvalPlusRow(
+        task_id="HumanEval/32", prompt="def find_zero(xs):\n", canonical_solution="    pass\n",
+        entry_point="find_zero", test=test,
+    )  # fmt: skip
+    task = row.task(Place("humaneval_plus", "test", "", 32))
+    assert isinstance(task, Task) and task.tests is not None
+    assert task.tests.program == originfmt_program(test)
+    assert "numpy" not in task.tests.program
+    assert "abs(_poly(*inp, candidate(*inp))) <= 0.0001" in task.tests.program
 
 
 # --- LiveCodeBench ----------------------------------------------------------------------------

@@ -191,7 +191,6 @@ def f(x):
 import os
 def f(x):
     with open(f'/proc/{os.getppid()}/mem', 'r+b'): return x + 1""",
-    "endless result": "import itertools\ndef f(x): return itertools.count()",
     "recursive result": "def f(x):\n    xs = []\n    xs.append(xs)\n    return xs",
     "deep result": "def f(x):\n    xs = []\n    for _ in range(10**5): xs = [xs]\n    return xs",
     "deep recursion": "import sys\nsys.setrecursionlimit(10**9)\ndef f(x): return f(x)",
@@ -678,3 +677,30 @@ def test_the_working_folder_hides_none_of_pythons() -> None:
     covered = (isolation.FOLDER, isolation.FOLDER + "/")
     assert not any(folder.startswith(covered) for folder in isolation.python_folders())
     assert not Path(isolation.FOLDER).exists()
+
+
+def test_endless_results_are_our_error_and_never_cut(sandbox: Sandbox) -> None:
+    result = sandbox.run("import itertools\ndef f(x): return itertools.count()", TESTS, 20.0)
+    assert result.status == "error" and "more than 1000000 items" in result.detail
+
+
+def test_the_checker_killed_in_weak_mode_is_the_programs_failure() -> None:
+    box = Sandbox(workers=1, namespaces=False)
+    kill = """
+import os, signal, posix, _signal
+def f(x):
+    signal.pidfd_send_signal(os.pidfd_open(os.getppid()), 9)
+"""
+    assert box.run(kill, TESTS) == ProgramResult("failed", "AttributeError")
+    posix = kill.replace("signal.pidfd", "_signal.pidfd").replace("os.pidfd", "posix.pidfd")
+    assert box.run(posix, TESTS) == ProgramResult("failed", "AttributeError")
+    box.stop()
+
+
+def test_a_checker_that_ends_counts_as_failed_only_where_a_program_can_end_it() -> None:
+    for namespaces, status in ((False, "failed"), (True, "error")):
+        box = Sandbox(workers=1, namespaces=namespaces)
+        result = box.run(RIGHT, "import os\nf(1)\nos._exit(0)")
+        expected = status if box.servers[0].namespaces == namespaces else "failed"
+        assert result == ProgramResult(expected, "the checker ended")
+        box.stop()
