@@ -34,6 +34,16 @@ _FORMULA = re.compile(
     re.DOTALL,
 )
 _NUMBER = re.compile(r"(?<![\w.])-?\$?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:/\d+)?(?![\w]*\d)")
+_TURN = re.compile(r"\b(?:wait|oops|actually|correction)\b|\bno,", re.IGNORECASE)
+_CORRECTED = re.compile(rf"{_PROSE_ANCHOR.pattern}(?:\s*actually\b)?|\banswer\s*:", re.IGNORECASE)
+_REASON = re.compile(r"(?<=\S),?\s+(?:since|because)\b", re.IGNORECASE)
+_VALUE = re.compile(r"[-$\\(\[{\d]|[A-Za-z]\b")
+_TAG = re.compile(r"</?[a-z]{1,9}\s?/?>", re.IGNORECASE)
+_SIGN = (
+    r"(?:<=|>=|(?<=\s)!=|(?<![-=<])[<>](?!>)|[≤≥≠]|\\(?:leq?|geq?|neq?|lt|gt)(?:slant)?(?![a-z]))"
+)
+_SIDE = r"(?<![\w\\.,/-])-?\$?[\w\\][\w\\.,/^{}]*"
+_RELATION = re.compile(rf"(?:{_SIDE})?\s?{_SIGN}\s?{_SIDE}(?:\s?{_SIGN}\s?{_SIDE})?")
 _COMPUTED = re.compile(rf"=\s*(?:\\?\$)?({_NUMBER.pattern})")
 _EXPRESSION = re.compile(r"[^A-Za-z]+|(?:[\w\\{}()\[\]^+*/=,.-]+ ?){1,3}")
 _VERB = re.compile(r"\b(?:is|are|was|were|be|equals?|gives?|gets?|has|have)\b", re.IGNORECASE)
@@ -51,11 +61,24 @@ def extract_expression(text: str) -> str | None:
     boxes = [(match.start(), match.end(), _box_content) for match in _BOX.finditer(text)]
     lines = [(match.start(), match.end(), _anchored) for match in _LINE_ANCHOR.finditer(text)]
     strong = sorted([*boxes, *lines], key=lambda statement: statement[:2])
+    if strong and (answer := _correction(text, strong[-1][1])):
+        return answer
     prose = [(match.start(), match.end(), _anchored) for match in _PROSE_ANCHOR.finditer(text)]
     for _, end, read in (*strong[: -MAX_STATEMENTS - 1 : -1], *prose[: -MAX_STATEMENTS - 1 : -1]):
         if answer := read(text, end):
             return _stated(answer)
     return _stated(_last_line(text))
+
+
+def _correction(text: str, start: int) -> str | None:
+    """Return the value that takes back the statement at ``start``: "Wait, the answer is 8"."""
+    turn = _TURN.search(text, start)
+    anchors = list(_CORRECTED.finditer(text, turn.start())) if turn else []
+    for anchor in anchors[: -MAX_STATEMENTS - 1 : -1]:
+        answer = _stated(_anchored(text, anchor.end()))
+        if answer and _VALUE.match(answer):
+            return answer
+    return None
 
 
 def _stated(answer: str | None) -> str | None:
@@ -90,6 +113,7 @@ def _anchored(text: str, start: int) -> str | None:
     if display:
         return _clean(display[1] or display[2])
     sentence = _first_sentence(rest)
+    sentence = _REASON.split(sentence, maxsplit=1)[0]
     formulas = _formulas(sentence)
     if len(formulas) == 1:
         return formulas[0]
@@ -114,7 +138,7 @@ def _last_line(text: str) -> str | None:
     line = text.strip().rsplit("\n", 1)[-1].strip()[-MAX_ANSWER:]
     if len(re.findall(r"(?<!\\)\$(?![\d.])", line)) % 2 and "\\" in line:
         return None  # cut off within a formula
-    line = _LINE_ANCHOR.sub("", line)  # an anchor with nothing behind it
+    line = _TAG.sub("", _LINE_ANCHOR.sub("", line))  # an anchor with nothing behind it
     whole = _clean(line)
     is_expression = _EXPRESSION.fullmatch(whole) and not _VERB.search(whole)
     if is_expression and (" " not in whole or re.search(r"\d", whole)):
@@ -125,6 +149,10 @@ def _last_line(text: str) -> str | None:
     formulas = _formulas(sentence)
     if formulas:
         return _right_hand_side(formulas[-1])
+    relations = list(_RELATION.finditer(sentence))
+    if relations and not sentence[relations[-1].end() :].strip(" .!*"):
+        return _clean(relations[-1][0]) if len(relations) == 1 else None
+    sentence = _RELATION.sub(" ", sentence)  # "since 5 > 3, she has 12": neither is the answer
     tail = sentence.rsplit("=", 1)[-1] if "=" in sentence else sentence
     numbers = list(dict.fromkeys(match[0].replace("$", "") for match in _NUMBER.finditer(tail)))
     if len(numbers) == 1 or (numbers and "=" in sentence):
@@ -141,7 +169,10 @@ def _formulas(text: str) -> list[str]:
 
 
 def _right_hand_side(formula: str) -> str:
-    """Return what a chain of equalities ends on; an equation like ``y = 2x`` stays whole."""
+    """Return what a chain of equalities ends on; ``y = 2x`` and an inequality stay whole."""
+    formula = re.split(r"=>(?=[^=<>]*[=<>])|\\implies|\\Rightarrow|⇒", formula)[-1].strip()
+    if re.search(_SIGN, formula):
+        return formula
     left, _, right = formula.rpartition("=")
     return formula if re.fullmatch(r"\s*[A-Za-z]?\s*", left) or not right.strip() else right.strip()
 

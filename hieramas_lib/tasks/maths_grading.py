@@ -36,6 +36,10 @@ class GraderError(RuntimeError):
     """A grade could not be given, by no fault of the answer's author."""
 
 
+class TimeLimitReached(GraderError):
+    """The system ended a comparison at its limit of CPU time, however busy the machine is."""
+
+
 class MathsComparer:
     """A warm worker process; started again when it breaks.
 
@@ -56,7 +60,8 @@ class MathsComparer:
         """Return one of the worker's verdicts.
 
         Raises:
-            GraderError: no verdict came within the time limit, or the worker broke.
+            TimeLimitReached: the comparison took more CPU time than the limit.
+            GraderError: the worker broke, or hung.
         """
         with self._lock:
             try:
@@ -65,7 +70,7 @@ class MathsComparer:
                 self._stop()  # also when interrupted: its reply must not answer the next one
                 raise
         if reply.get("error") == "timeout":
-            raise GraderError(f"timeout: no verdict within {self.time_limit_s:g} s")
+            raise TimeLimitReached(f"timeout: no verdict within {self.time_limit_s:g} s")
         if "error" in reply:
             raise GraderError(reply["error"])
         return str(reply["verdict"])
@@ -159,12 +164,19 @@ def shared_comparer() -> MathsComparer:
 
 @lru_cache(maxsize=100_000)
 def maths_verdict(gold: str, answer: str) -> str:
-    """Return ``"equal"``, ``"different"``, or what could not be read (memoised).
+    """Return ``"equal"``, ``"different"``, what could not be read, or ``"timeout"`` (memoised).
+
+    A timeout is the answer's doing if the gold answer can be evaluated in time: a program that
+    takes too long is wrong as well.
 
     Raises:
-        GraderError: the worker failed; not memoised.
+        GraderError: the worker failed, or the gold answer is too hard; not memoised.
     """
     settled = settle(gold, answer)
-    if settled is None:
+    if settled is not None:
+        return "equal" if settled else "different"
+    try:
         return shared_comparer().compare(gold, answer)
-    return "equal" if settled else "different"
+    except TimeLimitReached:
+        alone = shared_comparer().compare(gold, "0")  # which has the gold answer evaluated
+        return alone if alone == "unreadable gold" else "timeout"

@@ -5,13 +5,14 @@ Pure and quick. :func:`prepare` rewrites an answer so that math-verify reads it 
 """
 
 import re
-from contextlib import suppress
-from decimal import Decimal, InvalidOperation
+
+from hieramas_lib.tasks.maths_words import COUNTS, NUMBER_WORD, spelled
 
 _COMMANDS = (
     ("−", "-"), ("–", "-"), ("×", r"\cdot "), ("·", r"\cdot "), ("π", r"\pi "),
     ("∞", r"\infty "), ("½", r"\frac{1}{2}"), ("√", r"\sqrt "), ("∪", r"\cup "),
-    ("≤", r"\le "), ("≥", r"\ge "), ("°", ""),
+    ("≤", r"\le "), ("≥", r"\ge "), ("≠", r"\ne "), ("°", ""), ("²", "^2"), ("³", "^3"),
+    (r"\varnothing", r"\emptyset"), ("∅", r"\emptyset "),
     (r"\dfrac", r"\frac"), (r"\tfrac", r"\frac"), (r"\cfrac", r"\frac"), (r"\left", ""),
     (r"\right", ""), (r"\$", ""), (r"\%", ""), ("%", ""), (r"\degree", ""), (r"\lbrace", r"\{"),
     (r"\rbrace", r"\}"), ("{,}", ","), ("{:}", ":"),
@@ -22,28 +23,30 @@ _TEXT = re.compile(
     r"\\(?:text(?:bf|it|rm|normal)?|math(?:bf|rm|it)|mbox|operatorname)\s*\{([^{}]*)\}"
 )
 _UNIT_TEXT = re.compile(
-    r"(?<=[\d}\w])\s*\\(?:text|mbox|mathrm)\s*\{\s*[^{}\d]*\}(?:\s*\^\s*\{?\d\}?)?$"
+    r"(?<=[\d}\w])\s*\\(?:text|mbox|mathrm)\s*\{\s*([^{}\d]*)\}(?:\s*\^\s*\{?\d\}?)?$"
 )
+_SHORT_UNIT = r"cm|mm|km|m|g|kg|mg|l|ml|s|h|hr|hrs|min|in|ft|mi|mph|day"
 _UNIT_WORD = re.compile(
     r"^(-?\$?[\d.,/]+|-?\\frac\{\d+\}\{\d+\}|.*\\pi)\s*"
     r"(?:(?:square|cubic|sq\.?|cu\.?)\s+)?"
-    r"(?:[a-zA-Z]{4,}(?:\s+[a-zA-Z]+)*|cm|mm|km|m|g|kg|mg|l|ml|s|h|hr|hrs|min|in|ft|mi|mph|day)"
+    rf"(?:[a-zA-Z]{{4,}}(?:\s+[a-zA-Z]+)*|per(?:\s+[a-zA-Z]+)+|{_SHORT_UNIT})"
+    rf"(?:\s*(?:/|\bper\b)\s*(?:[a-zA-Z]{{3,}}|{_SHORT_UNIT}))?"
     r"(?:\s*\^\s*\{?[23]\}?)?$"
 )
-_SCALES = {"hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9, "dozen": 12}
-_PARTS = {
-    "halves": 2, "half": 2, "thirds": 3, "third": 3, "fourths": 4, "fourth": 4, "quarters": 4,
-    "quarter": 4, "fifths": 5, "fifth": 5, "sixths": 6, "sixth": 6, "sevenths": 7, "eighths": 8,
-    "eighth": 8, "ninths": 9, "ninth": 9, "tenths": 10, "tenth": 10,
-}  # fmt: skip
-_SCALED = re.compile(rf"^(-?)([\d.,]+)\s+({'|'.join(_SCALES)})\b(?:\s+[a-z ]+)?$")
-_PARTED = re.compile(rf"^(-?\d+)\s+({'|'.join(_PARTS)})\b(?:\s+[a-z ]+)?$")
-_WORDED_POWER = {"squared": "^2", "cubed": "^3", "factorial": "!"}
-_POWERED = re.compile(rf"^(.*[\w)}}])\s+({'|'.join(_WORDED_POWER)})$")
 _NO_UNIT = re.compile(
-    r"^\S+\s+(?:minus|plus|less|more|over|times|divided|multiplied|choose|mod|modulo|percent|per"
-    r"|percentage|squared|cubed|factorial|hundred|thousand|million|billion|dozen)\b"
+    r"^\S+\s+(?:minus|plus|less|more|fewer|over|times|divided|multiplied|choose|mod|modulo|point"
+    r"|squared|cubed|factorial|per\s?cent(?:age)?\s+(?:more|less|fewer|of|higher|lower)"
+    rf"|(?:square|cube)\s+root|{NUMBER_WORD})\b"
+    r"|^-?[\d.,/]+\s+(?:[a-z]+\s+)*(?:roots?|sqrt|or\s+(?:more|fewer|less|greater|above|below)"
+    rf"|{'|'.join(COUNTS)})\b"
 )
+_NO_UNIT_TEXT = re.compile(rf"or\b|and\b|(?:roots?|sqrt|{NUMBER_WORD})\b", re.IGNORECASE)
+_ABOUT = re.compile(r"^(?:approximately|approx\.?|about|around|roughly|\\approx|≈)\s*(?=[-$\d\\])")
+_DECIMAL_COMMA = re.compile(r"^(-?\d+)\{,\}(\d{1,2})$")
+_NAMED_TUPLE = re.compile(r"^\(\s*(\\?[a-z]+(?:\s*,\s*\\?[a-z]+)+)\s*\)\s*=\s*(?=\()")
+_RELATION = re.compile(r"[<>≤≥≠]|\\(?:leq?|geq?|neq?|lt|gt)(?:slant)?(?![a-z])|(?<=\s)!=")
+_EQUALITY = re.compile(r"(?<![<>!])=(?!>)")
+_RANGE = re.compile(r"^[(\[]|\\\{|\\infty|\\cup|\\in(?![a-z])|\\mathbb|\\emptyset")
 _SPLIT_NUMBER = re.compile(r"\d\s+\d")
 _SPACED_THOUSANDS = re.compile(r"^-?\d{1,3}(?:\s\d{3})+$")
 _THOUSANDS = re.compile(r"(?<![\d,])(\d{1,3}(?:,\d{3})+)(?![\d,])")
@@ -58,20 +61,23 @@ _EXP = re.compile(r"(?<!\\)\bexp\s*\(([^()]*)\)")
 _PLAIN_FRACTION = re.compile(r"\\frac(\d)(\d)")
 _BETWEEN = re.compile(r"^([^<>=]+?)\s*(<|\\le)\s*[a-z]\s*(<|\\le)\s*([^<>=]+)$")
 _BOUND = re.compile(r"^[a-z]\s*(<|>|\\le|\\ge)\s*([^<>=]+)$")
+_BOUND_FIRST = re.compile(r"^([^<>=a-z\\]+)(<|>|\\le|\\ge)\s*([a-z])$")
+_MIRRORED = {"<": ">", ">": "<", r"\le": r"\ge ", r"\ge": r"\le "}
 _WORD = re.compile(r"(?<!\\)[A-Za-z]{4,}")
 
 
 def prepare(answer: str) -> str:
     """Rewrite ``answer`` in the LaTeX that math-verify reads as it was meant."""
     answer = answer.strip().strip("$").strip()
-    answer = _UNIT_TEXT.sub("", _DEGREES.sub("", answer))
+    answer = _DECIMAL_COMMA.sub(r"\1.\2", _ABOUT.sub("", answer))
+    answer = _UNIT_TEXT.sub(_unit_or_words, _DEGREES.sub("", answer))
     answer = _SPACES.sub(" ", re.sub(r"(?<=\d),\\!(?=\d)", ",", answer))
     for written, meant in _COMMANDS:
         answer = answer.replace(written, meant)
     answer = re.sub(r"(?<!\\)\\+(?=sqrt|frac|pi\b)", r"\\", _TEXT.sub(r" \1 ", answer))
     answer = re.sub(r"^\s*\$|(?<=-)\$", "", answer).strip().rstrip("\\").strip()
     answer = _THOUSANDS.sub(lambda match: match[1].replace(",", ""), answer)
-    answer = _spelled(answer)
+    answer = spelled(_unnamed(answer))
     if (unit := _UNIT_WORD.match(answer)) and not _NO_UNIT.match(answer):
         answer = unit[1]
     answer = _CALL.sub(lambda match: rf"\sqrt{{{match[1] or match[2]}}}", answer)
@@ -81,20 +87,23 @@ def prepare(answer: str) -> str:
     answer = re.sub(r"\*\*", "^", answer)
     answer = answer.replace("*", r" \cdot ")
     answer = re.sub(r"(?<=\d)\s*(?=\((?![^()]*,))", r" \\cdot ", answer)
-    answer = re.sub(r"\s+(?:or|and)\s+", ", ", answer)
+    answer = re.sub(r"\s+(?:or|and)\s+(?!(?:more|fewer|less|greater|above|below)\b)", ", ", answer)
     return _improper(_PLAIN_FRACTION.sub(r"\\frac{\1}{\2}", answer).strip())
 
 
-def _spelled(answer: str) -> str:
-    """Turn "7 million", "3 fourths" and "x squared" into numbers; they are no units."""
-    if scaled := _SCALED.match(answer):
-        sign, number, word = scaled.groups()
-        with suppress(InvalidOperation):
-            return f"{sign}{Decimal(number.replace(',', '')) * _SCALES[word]:f}"
-    if parted := _PARTED.match(answer):
-        return rf"\frac{{{parted[1]}}}{{{_PARTS[parted[2]]}}}"
-    if powered := _POWERED.match(answer):
-        return powered[1] + _WORDED_POWER[powered[2]]
+def _unit_or_words(match: re.Match[str]) -> str:
+    """Drop a unit set as text, and keep words that say more: "million", "or more"."""
+    words = match[1].strip()
+    kept = _NO_UNIT_TEXT.match(words) or _NO_UNIT.match(f"1 {words}")
+    return f" {words}" if kept else ""
+
+
+def _unnamed(answer: str) -> str:
+    """Take off the names in "(x,y) = (3,4)", if they are in order."""
+    if named := _NAMED_TUPLE.match(answer):
+        names = [name.strip(" \\") for name in named[1].split(",")]
+        if names == sorted(names):
+            answer = answer[named.end() :]
     return answer
 
 
@@ -115,6 +124,8 @@ def as_interval(prepared: str) -> str:
     if both := _BETWEEN.match(text):
         low, left, right, high = both.groups()
         return f"{'(' if left == '<' else '['}{low},{high}{')' if right == '<' else ']'}"
+    if first := _BOUND_FIRST.match(text):
+        text = f"{first[3]} {_MIRRORED[first[2]]}{first[1].strip()}"
     if one := _BOUND.match(text):
         sign, bound = one.groups()
         if sign in ("<", r"\le"):
@@ -146,6 +157,9 @@ def settle(gold: str, answer: str) -> bool | None:
         return True
     if _NO_UNIT.match(prepare(answer)) or _is_split_number(prepare(answer)):
         return False
+    bounds = prepare(gold), prepare(answer)
+    if _is_bound_against_value(*bounds) or _is_bound_against_value(*bounds[::-1]):
+        return False
     if _CLOCK.match(ours):
         return _same_time(ours, theirs)
     if _is_words(gold, ours):
@@ -163,6 +177,13 @@ def settle(gold: str, answer: str) -> bool | None:
 def _is_split_number(prepared: str) -> bool:
     """Tell whether digits stand apart without saying why, as in "1 2"."""
     return bool(_SPLIT_NUMBER.search(prepared)) and not _SPACED_THOUSANDS.match(prepared)
+
+
+def _is_bound_against_value(one: str, other: str) -> bool:
+    """Tell whether ``one`` is an inequality, and ``other`` neither that nor a set."""
+    if not _RELATION.search(one) or _EQUALITY.search(one):  # "x = 3, since x > 0" is a value
+        return False
+    return not (_RELATION.search(other) or _RANGE.search(other))
 
 
 def _is_words(gold: str, canonical_gold: str) -> bool:

@@ -76,6 +76,47 @@ def test_nothing_is_stated(text: str) -> None:
     assert extract_expression(text) is None
 
 
+CORRECTIONS = {
+    "oops": ("Answer: 7\n\nOops. The answer is actually 8.", "8"),
+    "an inline anchor": ("Answer: 6\n\nWait, correction: Answer: 7", "7"),
+    "after a box": ("\\boxed{7}\n\nHmm wait, the answer is 8.", "8"),
+    "no, comma": ("\\boxed{7} No, the answer is $\\frac{1}{2}$.", r"\frac{1}{2}"),
+    "a check that holds": ("Answer: 7\n\nWait, I check that the answer is right: 3+4=7.", "7"),
+    "no turn": ("Answer: 7\n\nThe answer is 8 in the old edition.", "7"),
+    "a turn before": ("Wait, the answer is 8.\nAnswer: 7", "7"),
+    "a turn, then a refusal": ("Answer: 7\n\nActually, the answer is unknown.", "7"),
+}
+
+
+@pytest.mark.parametrize("name", CORRECTIONS)
+def test_a_correction_in_prose_wins_over_the_statement_before(name: str) -> None:
+    text, expression = CORRECTIONS[name]
+    assert extract_expression(text) == expression
+
+
+RELATIONS = {
+    "at least": ("x >= 3", "x >= 3"),
+    "less": ("n < 3", "n < 3"),
+    "in words": ("so n > 3", "n > 3"),
+    "unequal": ("x ≠ 3", "x ≠ 3"),
+    "unequal in Python": ("so x != 3", "x != 3"),
+    "a formula": ("Therefore $x >= 3$.", "x >= 3"),
+    "a command": (r"So x \ge 3.", r"x \ge 3"),
+    "a range": ("Thus -2 < x < 7.", "-2 < x < 7"),
+    "two of them": ("Hence x > 3 or y < 2.", None),
+    "a reason": ("Since 5 > 3, she has 12 apples.", "12"),
+    "a tag": ("<b>3</b>", "3"),
+    "an arrow": ("$2x = 6 => x = 3$", "x = 3"),
+    "a factorial": ("5!=120", "120"),
+}
+
+
+@pytest.mark.parametrize("name", RELATIONS)
+def test_an_inequality_is_read_whole_or_not_at_all(name: str) -> None:
+    text, expression = RELATIONS[name]
+    assert extract_expression(text) == expression
+
+
 ALPHABET = st.sampled_from(
     ["Answer:", "answer is", "####", r"\boxed{", "}", "{", "$", "$$", r"\(", r"\)", r"\[", "1", "2",
      "=", "/", ".", "\n", " ", "x", "<<", ">>", r"\frac", "\\", "sorry", "é", "\x00"]
@@ -106,6 +147,11 @@ PIECES = (
     r"\[",
     "1,",
     "\\",
+    "wait answer: ",
+    "x<",
+    "=> ",
+    "a{",
+    "1 > 2 ",
 )
 
 
@@ -114,3 +160,10 @@ def test_long_input_takes_under_a_second(piece: str) -> None:
     started = time.process_time()
     extract_expression((piece * 20_000)[:20_000])
     assert time.process_time() - started < 1
+
+
+@pytest.mark.parametrize("piece", ("\\boxed{1} wait, answer is ", "no, ", "x < 1 ", "1, or "))
+def test_a_megabyte_takes_under_two_seconds(piece: str) -> None:
+    started = time.process_time()
+    extract_expression("Answer: 1\n" + piece * (1_000_000 // len(piece)))
+    assert time.process_time() - started < 2

@@ -186,6 +186,79 @@ def test_reported_faults_are_guarded(fault: str) -> None:
         assert grade(task, reply).status in ("wrong", "unparsed"), reply
 
 
+# As FAULTS, of our own: gold, replies that are right, replies that are wrong.
+OWN_FAULTS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
+    "a scale set as text is no unit": (
+        "5", (r"\boxed{5\text{ apples}}", r"\boxed{5\text{ cm}^2}"),
+        (r"\boxed{5\text{ million}}", r"\boxed{5\text{ thousand}}", r"\boxed{5\text{ dozen}}",
+         r"\boxed{5\text{ squared}}"),
+    ),
+    "a bound or part set as text is no unit": (
+        "3", (r"\boxed{3\text{ minutes}}",),
+        (r"\boxed{3\text{ or more}}", r"\boxed{3\text{ or fewer}}", r"\boxed{3\text{ fourths}}",
+         "Answer: 3 or more", "Answer: 3 apples or more"),
+    ),
+    "a million set as text": ("5000000", (r"\boxed{5\text{ million}}", "Answer: 5 million"), ()),
+    "a dozen set as text": ("60", (r"\boxed{5\text{ dozen}}",), ()),
+    "an inequality is no number": (
+        "3", ("x = 3", "Answer: $x = 3$, since $x > 0$"),
+        ("x >= 3", "n < 3", "so n > 3", "x ≠ 3", "Therefore $x >= 3$.", r"So x \ge 3."),
+    ),
+    "a sign without a left side": ("5", ("Answer: = 5",), ("Answer: > 5", r"\boxed{\geq 5}")),
+    "an inequality is an open interval": (
+        r"(3,\infty)", ("x > 3", "Answer: 3 < x"), ("x >= 3", "x < 3", "3")
+    ),
+    "an inequality is a closed interval": (r"(-\infty,3]", ("x ≤ 3",), ("x < 3", "x ≥ 3")),
+    "a bound compared with a letter": (r"x \le a", (r"\boxed{x\le a}",), ("Answer: a",)),
+    "number words are no units": (
+        "5", ("Answer: 5 tickets",),
+        ("5 trillion", "5 twelfths", "5 elevenths", "5 hundredths", "5 root two", "5 sqrt two",
+         "Answer: 5 square root of two", "Answer: 5 hundred thousand"),
+    ),
+    "twelfths": (r"\frac{5}{12}", ("5 twelfths", "Answer: 5 twelfths"), ()),
+    "a speed": ("150", ("150 km/h", r"\boxed{150\ \text{km/h}}", "Answer: 150 km per hour"), ()),
+    "a rate": ("18", ("#### 18 eggs/day",), ("#### 18 /7",)),
+    "a rate of money": ("7", ("#### 7 dollars/hour", "$7 per day"), ("#### $7/2",)),
+    "a raised two": ("5", ("5 cm²", "Answer: 5 cm²"), ("Answer: 5²",)),
+    "percent in words": ("5", ("5 percent", "Answer: 5 percent"), ("Answer: 5 percent more",)),
+    "scientific notation": ("1500", ("1.5e3", "1.5 x 10^3"), ("1.5e4", "Answer: 1.5 x 10^4")),
+    "about": ("7", ("approximately 7", r"\boxed{\approx 7}"), ("approximately 8",)),
+    "digits and words": ("7", ("7 (seven)", "Answer: 7 (seven)"), ("Answer: 7 (eight)",)),
+    "two empty sets": (r"\emptyset", (r"\boxed{\varnothing}", "Answer: ∅"), ("Answer: 0",)),
+    "a tuple with names": (
+        "(3,4)", ("(x,y)=(3,4)", "Answer: $(x, y) = (3, 4)$"), ("Answer: (y,x)=(3,4)",)
+    ),
+    "a decimal comma": ("2.5", (r"\boxed{2{,}5}",), (r"\boxed{25}", r"\boxed{2{,}500}")),
+    "a comma of thousands": ("2500", (r"\boxed{2{,}500}",), (r"\boxed{2{,}50}",)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", OWN_FAULTS)
+def test_faults_of_our_own_are_guarded(fault: str) -> None:
+    gold, right, wrong = OWN_FAULTS[fault]
+    task = Task("f", "faults", "maths", "s", "?", gold)
+    for reply in right:
+        assert grade(task, reply).status == "correct", reply
+    for reply in wrong:
+        assert grade(task, reply).status in ("wrong", "unparsed"), reply
+
+
+@pytest.mark.parametrize(
+    ("gold", "answer"),
+    [("9", "9^{9^{9^{9}}}"), ("(3,4)", "9^{9^{9^{9}}}"), ("7", "10^{10^{10}}"), ("7", "1000000!")],
+)
+def test_an_answer_too_hard_to_evaluate_is_wrong(gold: str, answer: str) -> None:
+    # As a program that takes too long. An error would not count against the one who answered.
+    verdict = grade(Task("f", "f", "maths", "s", "?", gold), rf"\boxed{{{answer}}}")
+    assert (verdict.status, verdict.detail) == ("wrong", "timeout")
+
+
+def test_a_gold_answer_too_hard_to_evaluate_is_our_error() -> None:
+    for answer in ("9", "9^{9^{9^{7}}}"):
+        verdict = grade(Task("f", "f", "maths", "s", "?", "9^{9^{9^{8}}}"), rf"\boxed{{{answer}}}")
+        assert verdict.status == "error" and "timeout" in verdict.detail
+
+
 NUMBERS = ("2", "3", "1/2", r"\frac{2}{3}", "0.5", "2 1/2", r"\sqrt{2}", "pi", "50%", "1,000", "-3")
 
 
