@@ -405,6 +405,7 @@ def test_words_and_signs_that_change_a_number_are_no_units(gold: str, answer: st
         ("8", r"2\cdot 4"), ("9", "3 squared"), (r"\frac{3}{4}", "3 fourths"), ("24", "2 dozen"),
         ("7000000", "7 million"), ("1500000", "1.5 million"), ("1000", "1 000"), ("5", "5 apples"),
         ("12", "12 cm"), ("30", "30 degrees"), ("6", "3 factorial"),
+        (r"\frac{3}{4}", "3 fourths of a mile"),
     ],
 )  # fmt: skip
 def test_spelled_numbers_and_units_are_read(gold: str, answer: str):
