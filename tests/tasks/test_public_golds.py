@@ -3,6 +3,7 @@
 import gzip
 import importlib.util
 import json
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -157,6 +158,11 @@ def test_the_mended_check_of_humaneval_plus_passes_right_programs_only() -> None
     row = rows("humaneval_plus_originfmt.jsonl.gz")[32]
     task = HumanEvalPlusRow.model_validate(row).task(Place("humaneval_plus", "test", "", 32))
     assert isinstance(task, Task) and task.id == "humaneval_plus/032"
+    if sys.version_info >= (3, 12):
+        # sum() of floats is compensated from 3.12 on: the published reference misses a tolerance
+        # of its own check there, and no answer may be blamed for that.
+        assert grade(task, f"```python\n{task.gold}```").status == "error"
+        return
     assert grade(task, f"```python\n{task.gold}```").correct
     wrong = f"{task.gold}\nright = find_zero\ndef find_zero(xs):\n    return right(xs) + 0.1\n"
     assert grade(task, f"```python\n{wrong}```").status == "wrong"
