@@ -9,14 +9,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from hieramas_lib.tasks.thoughts import without_thoughts
+
 MAX_CHARACTERS = 100_000
 """How much of the end of a reply is read."""
 
 # Bounds the time of the search: characters given to the parser, in all, for one reply.
 _PARSER_CHARACTERS = 400_000
 
-_THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
-_THOUGHT_END = re.compile(r"</think(?:ing)?>")
 _FENCE = re.compile(r"(?P<mark>`{3,}|~{3,})[^\n`~]*$")
 _START = re.compile(
     r"(?P<indent>[ \t]*)(?:(?:import|from|def|class|async\s+def)\s|@\w|\w+\s*=[^=]"
@@ -44,7 +44,7 @@ def extract_code(text: str, entry_point: str) -> str | None:
     parse is searched for its longest part that does, and so is the whole text where no block
     helps: no fence, or prose around the code. Text between ``<think>`` tags does not count.
     """
-    said = _THOUGHT_END.split(_THOUGHT.sub("", text[-MAX_CHARACTERS:]))[-1]
+    said = without_thoughts(text[-MAX_CHARACTERS:])
     said = said.replace("\r\n", "\n")
     search = _Search(entry_point)
     blocks = [search.longest(block) or search.parsed(block) for block in _fenced_blocks(said)]

@@ -1,16 +1,13 @@
 """What a text gives as its answer: one function for the three kinds of task."""
 
-import re
-
 from hieramas_lib.tasks.choice_extraction import extract_choice
 from hieramas_lib.tasks.code_extraction import extract_code
 from hieramas_lib.tasks.maths_extraction import extract_expression
 from hieramas_lib.tasks.task import Task
+from hieramas_lib.tasks.thoughts import without_thoughts
 
 MAX_CHARACTERS = 20_000
 """How much of the end of a choice or maths answer is read; bounds the time taken."""
-
-_THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
 
 
 def extract_answer(task: Task, text: str) -> str | None:
@@ -20,8 +17,7 @@ def extract_answer(task: Task, text: str) -> str | None:
     between ``<think>`` tags is no answer; where only the closing tag is there, what precedes
     it is none either.
     """
-    said = _THOUGHT.sub("", text)
-    said = re.split(r"</think(?:ing)?>", said)[-1].strip()
+    said = without_thoughts(text).strip()
     if not said:
         return None
     if task.kind == "choice":
