@@ -13,57 +13,29 @@ is nothing in it to read; a truncated one is passed on as far as it goes.
 Every other error (budget spent, call not on the tape, bad configuration, a bug) stops the run:
 no further call starts, calls in flight come back and are kept in the store, then the first such
 error is raised.
+
+Cancellation (Ctrl-C, ``asyncio.timeout``, a kernel's stop button) stops a run in the same way,
+and so takes as long as the calls in flight do. A second one drops these calls.
+
+Rollouts that were finished by then were given to ``on_rollout``. Without it they are not lost
+either: with the same call store, a second run gets all finished calls from there and goes on
+where the first one stopped.
 """
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 
 from tqdm import tqdm
 
-from hieramas_lib.errors import CallError, ConfigError
-from hieramas_lib.llms.chat import ChatRequest, LLMClient
-from hieramas_lib.llms.layout import Position
+from hieramas_lib.errors import ConfigError
+from hieramas_lib.llms.chat import LLMClient
 from hieramas_lib.tasks.task import Task
-from hieramas_lib.teams.prompts import DECISION_ROLE, Context, Prompt, RoleMessage, prompt_set
-from hieramas_lib.teams.rollout import CallRecord, NodeRecord, Rollout
+from hieramas_lib.teams.execution import COPY_STRIDE, TEMPERATURE, Job, ask, execute
+from hieramas_lib.teams.halt import Halt, run_to_end
+from hieramas_lib.teams.rollout import Rollout
 from hieramas_lib.teams.team import Team
-from hieramas_lib.teams.topology import Edge
-from hieramas_lib.teams.verdict import judge
 
-TEMPERATURE = 0.2
-"""Sampling temperature of all calls of a team."""
-
-COPY_STRIDE = 1000
-"""Distance in sample indices between proposers of one supernode that hold the same LLM.
-
-They get the same prompt, and would share one call if they shared the sample index.
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """One rollout to make; ``sample`` tells repetitions of a team on a task apart."""
-
-    team: Team
-    task: Task
-    sample: int = 0
-
-
-class _Halt:
-    """The first error that is not a failed call; once there is one, no further call starts."""
-
-    def __init__(self) -> None:
-        self.error: Exception | None = None
-
-    def report(self, error: Exception, task: Task) -> None:
-        if self.error is None:
-            error.add_note(f"in the rollout of task {task.id!r}")
-            self.error = error
-
-    def check(self) -> None:
-        if self.error is not None:
-            raise self.error
+__all__ = ["COPY_STRIDE", "TEMPERATURE", "Job", "ask", "run_batch", "run_team"]
 
 
 async def run_team(
@@ -85,7 +57,8 @@ async def run_team(
     """
     job = Job(team, task, sample)
     _check(job)
-    return await _rollout(job, llms, grade_nodes, _Halt())
+    halt = Halt()
+    return await run_to_end(execute(job, llms, grade_nodes, halt), halt)
 
 
 async def run_batch(
@@ -95,47 +68,68 @@ async def run_batch(
     slots: int = 64,
     grade_nodes: bool = False,
     progress: bool = False,
+    on_rollout: Callable[[int, Rollout], None] = lambda index, rollout: None,
 ) -> list[Rollout]:
     """Run ``jobs``, at most ``slots`` at a time; the rollouts come in the order of the jobs.
 
+    Args:
+        jobs: What to run.
+        llms: Where calls go.
+        slots: Rollouts under way at once.
+        grade_nodes: See :func:`run_team`.
+        progress: Whether to draw a bar on stderr.
+        on_rollout: Called with each finished rollout and the index of its job, as they finish.
+
     Raises:
         ConfigError: ``slots`` is below 1, or a job's roles do not fit its task; before any call.
-        Exception: what :func:`run_team` raises, with the task's id as a note.
+        Exception: what :func:`run_team` raises. Notes on it, as on a cancellation, say which
+            task it was and how many rollouts were finished by then.
     """
     if slots < 1:
         raise ConfigError(f"slots: at least 1, got {slots}")
     for job in jobs:
         _check(job)
-    halt = _Halt()
+    halt = Halt()
     results: dict[int, Rollout] = {}
+    with tqdm(total=len(jobs), unit="rollout", disable=not progress) as bar:
+
+        def finish(index: int, rollout: Rollout) -> None:
+            results[index] = rollout
+            bar.update()
+            on_rollout(index, rollout)
+
+        try:
+            await run_to_end(_run_all(jobs, llms, slots, grade_nodes, halt, finish), halt)
+        except (Exception, asyncio.CancelledError) as error:
+            done = f"{len(results)} of {len(jobs)} rollouts finished"
+            error.add_note(f"{done}; all calls that came back are kept in the call store")
+            raise
+    return [results[index] for index in range(len(jobs))]
+
+
+async def _run_all(
+    jobs: Sequence[Job],
+    llms: LLMClient,
+    slots: int,
+    grade_nodes: bool,
+    halt: Halt,
+    finish: Callable[[int, Rollout], None],
+) -> None:
     queue = iter(enumerate(jobs))
-    bar = tqdm(total=len(jobs), unit="rollout", disable=not progress)
 
     async def work() -> None:
         for index, job in queue:
             if halt.error is not None:
                 return
             try:
-                results[index] = await _rollout(job, llms, grade_nodes, halt)
+                finish(index, await execute(job, llms, grade_nodes, halt))
             except Exception as error:
                 halt.report(error, job.task)
-            bar.update()
 
-    with bar:
-        async with asyncio.TaskGroup() as group:
-            for _ in range(min(slots, len(jobs))):
-                group.create_task(work())
+    async with asyncio.TaskGroup() as group:
+        for _ in range(min(slots, len(jobs))):
+            group.create_task(work())
     halt.check()
-    return [results[index] for index in range(len(jobs))]
-
-
-async def ask(llms: LLMClient, request: ChatRequest, role: str, position: Position) -> CallRecord:
-    """Make one call and record how it ended, be it with a completion or a failure."""
-    try:
-        completion = await llms.complete(request)
-    except CallError as error:
-        return CallRecord(role, position, request.model, error=str(error))
-    return CallRecord(role, position, request.model, completion)
 
 
 def _check(job: Job) -> None:
@@ -146,167 +140,3 @@ def _check(job: Job) -> None:
         )
     if not 0 <= job.sample < COPY_STRIDE:
         raise ConfigError(f"sample: 0 to {COPY_STRIDE - 1}, got {job.sample}")
-
-
-async def _rollout(job: Job, llms: LLMClient, grade_nodes: bool, halt: _Halt) -> Rollout:
-    team, task = job.team, job.task
-    execution = _Execution(job, llms, halt)
-    await execution.run_nodes()
-    decision = await execution.decide()
-    nodes = execution.nodes
-    if grade_nodes:
-        nodes = await _graded(task, team, nodes)
-    names = team.roles.names
-    return Rollout(
-        task_id=task.id,
-        answer=decision.text,
-        grade=await judge(task, decision),
-        calls=(*(call for node in nodes.values() for call in node.calls), decision),
-        nodes=tuple(nodes.values()),
-        pruned=tuple(s.role for s in team.supernodes if s.pruned),
-        topology_id=team.topology.id,
-        requested_edges=tuple((names[u], names[v]) for u, v in team.edges),
-        delivered_edges=tuple((names[u], names[v]) for u, v in sorted(execution.delivered)),
-        latency_s=execution.latency(decision),
-    )
-
-
-async def _graded(task: Task, team: Team, nodes: dict[int, NodeRecord]) -> dict[int, NodeRecord]:
-    answering = [node for node in nodes if team.roles.roles[node].answers]
-    grades = await asyncio.gather(*(judge(task, nodes[node].synthesis) for node in answering))
-    graded = dict(nodes)
-    for node, grade in zip(answering, grades, strict=True):
-        record = nodes[node]
-        graded[node] = NodeRecord(record.role, record.proposals, record.synthesis, grade)
-    return graded
-
-
-class _Execution:
-    """One rollout under way.
-
-    Attributes:
-        messages: What finished nodes have to say; absent where the synthesizer left no text.
-        delivered: Edges found in the prompts that were built.
-    """
-
-    def __init__(self, job: Job, llms: LLMClient, halt: _Halt) -> None:
-        self.team, self.task, self.sample = job.team, job.task, job.sample
-        self.llms, self.halt = llms, halt
-        self.prompts = prompt_set(job.team.roles)
-        self.parents: dict[int, list[int]] = {node: [] for node in job.team.kept}
-        self.children: dict[int, list[int]] = {node: [] for node in job.team.kept}
-        for u, v in job.team.edges:
-            self.children[u].append(v)
-            self.parents[v].append(u)
-        self.waiting = {node: len(parents) for node, parents in self.parents.items()}
-        self.records: dict[int, NodeRecord] = {}
-        self.messages: dict[int, RoleMessage] = {}
-        self.delivered: list[Edge] = []
-
-    @property
-    def nodes(self) -> dict[int, NodeRecord]:
-        """Records of the kept nodes, in role order."""
-        return {node: self.records[node] for node in self.team.kept}
-
-    async def run_nodes(self) -> None:
-        """Run all kept supernodes, each as soon as its predecessors are done."""
-        sources = [node for node, missing in self.waiting.items() if missing == 0]
-        async with asyncio.TaskGroup() as group:
-            for node in sources:
-                group.create_task(self._walk(node, group))
-        self.halt.check()
-
-    async def decide(self) -> CallRecord:
-        """Have the decision LLM read the messages meant for it and answer."""
-        context = self._context(self.team.informants)
-        prompt = self.prompts.for_decision(context)
-        return await self._call(self.team.decision, prompt, DECISION_ROLE, "decision")
-
-    def latency(self, decision: CallRecord) -> float:
-        """Seconds from start to answer if nothing but the calls themselves took time."""
-        end: dict[int, float] = {}
-        for node in self.team.topology.order():
-            if node in self.records:
-                start = max((end[parent] for parent in self.parents[node]), default=0.0)
-                record = self.records[node]
-                propose = max((_seconds(call) for call in record.proposals), default=0.0)
-                end[node] = start + propose + _seconds(record.synthesis)
-        return max(end.values(), default=0.0) + _seconds(decision)
-
-    async def _walk(self, node: int, group: asyncio.TaskGroup) -> None:
-        """Run ``node`` and what it sets free: one successor here, the others as new tasks."""
-        try:
-            following: int | None = node
-            while following is not None:
-                await self._run_node(following)
-                freed = self._set_free(following)
-                for other in freed[1:]:
-                    group.create_task(self._walk(other, group))
-                following = freed[0] if freed else None
-        except Exception as error:
-            self.halt.report(error, self.task)
-
-    def _set_free(self, node: int) -> list[int]:
-        freed = []
-        for child in self.children[node]:
-            self.waiting[child] -= 1
-            if self.waiting[child] == 0:
-                freed.append(child)
-        return freed
-
-    async def _run_node(self, node: int) -> None:
-        supernode = self.team.supernodes[node]
-        context = self._context(self.parents[node])
-        self.delivered.extend((source, node) for source in context.sources)
-        proposals = await self._propose(node, context)
-        texts = [call.text for call in proposals if call.readable]
-        prompt = self.prompts.for_synthesizer(node, context, texts)
-        synthesis = await self._call(supernode.synthesizer, prompt, supernode.role, "synthesizer")
-        self.records[node] = NodeRecord(supernode.role, proposals, synthesis)
-        if synthesis.readable:
-            self.messages[node] = RoleMessage.write(node, supernode.role, synthesis.text)
-
-    def _context(self, sources: Sequence[int]) -> Context:
-        messages = [self.messages[source] for source in sources if source in self.messages]
-        return Context.write(self.task, messages)
-
-    async def _propose(self, node: int, context: Context) -> tuple[CallRecord, ...]:
-        supernode = self.team.supernodes[node]
-        llms = supernode.active_proposers
-        if not llms:
-            return ()
-        prompt = self.prompts.for_proposer(node, context)
-        copies = [llms[:position].count(llm) for position, llm in enumerate(llms)]
-        calls = [
-            self._call(llm, prompt, supernode.role, "proposer", copy)
-            for llm, copy in zip(llms, copies, strict=True)
-        ]
-        if len(calls) == 1:
-            return (await calls[0],)
-        # Errors are collected, not raised at once: paid calls in flight are to come back first.
-        outcomes = await asyncio.gather(*calls, return_exceptions=True)
-        for outcome in outcomes:
-            if isinstance(outcome, BaseException):
-                raise outcome
-        return tuple(outcome for outcome in outcomes if isinstance(outcome, CallRecord))
-
-    async def _call(
-        self, llm: str, prompt: Prompt, role: str, position: Position, copy: int = 0
-    ) -> CallRecord:
-        self.halt.check()
-        request = ChatRequest(
-            model=llm,
-            messages=prompt,
-            temperature=TEMPERATURE,
-            sample=self.sample + COPY_STRIDE * copy,
-        )
-        try:
-            return await ask(self.llms, request, role, position)
-        except Exception as error:
-            # At once, not when the call's siblings are back: no one may start a call from now on.
-            self.halt.report(error, self.task)
-            raise
-
-
-def _seconds(call: CallRecord) -> float:
-    return call.completion.latency_s if call.completion else 0.0

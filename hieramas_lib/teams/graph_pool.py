@@ -100,12 +100,16 @@ class GraphPool:
         """
         try:
             stored = _PoolFile.model_validate_json(path.read_text(encoding="utf-8"))
-            graphs = tuple(Topology(stored.size, graph.edges) for graph in stored.graphs)
-            for graph, topology in zip(stored.graphs, graphs, strict=True):
-                if graph.id != topology.id:
-                    raise ConfigError(f"id {graph.id!r} has the edges of {topology.id!r}")
+            graphs = tuple(_read_graph(stored, number) for number in range(len(stored.graphs)))
             return cls(stored.size, graphs, stored.note)
-        except (OSError, ValidationError, ConfigError) as error:
+        except OSError as error:
+            raise ConfigError(f"graph pool {path}: cannot be read: {error.strerror}") from None
+        except ValidationError as error:
+            faults = "; ".join(
+                f"{'.'.join(map(str, e['loc'])) or 'file'}: {e['msg']}" for e in error.errors()
+            )
+            raise ConfigError(f"graph pool {path}: {faults}") from None
+        except ConfigError as error:
             raise ConfigError(f"graph pool {path}: {error}") from None
 
 
@@ -120,6 +124,18 @@ class _PoolFile(BaseModel):
     size: int
     note: str = ""
     graphs: tuple[_StoredGraph, ...]
+
+
+def _read_graph(stored: _PoolFile, number: int) -> Topology:
+    """Read one graph; an error names its place in the file."""
+    graph = stored.graphs[number]
+    try:
+        topology = Topology(stored.size, graph.edges)
+    except ConfigError as error:
+        raise ConfigError(f"graphs.{number}.edges: {error}") from None
+    if graph.id != topology.id:
+        raise ConfigError(f"graphs.{number}.id: {graph.id!r}, and the edges are {topology.id!r}'s")
+    return topology
 
 
 def reference_pool(

@@ -1,6 +1,7 @@
 """The record of one task through one team, down to every call."""
 
-from dataclasses import dataclass
+import json
+from dataclasses import asdict, dataclass
 from math import fsum
 
 from hieramas_lib.llms.chat import Completion
@@ -116,3 +117,12 @@ class Rollout:
     def usage(self) -> Usage:
         """Cost and tokens of the whole rollout."""
         return Usage.of(self.calls)
+
+    def to_json(self) -> str:
+        """Write the whole record, calls with keys, tokens, costs and texts, as a line of JSON.
+
+        Equal runs give equal bytes, at any number of slots and in any process. So ``cached`` is
+        left out: which of several equal calls went out first depends on timing.
+        """
+        fields = asdict(self, dict_factory=lambda pairs: {k: v for k, v in pairs if k != "cached"})
+        return json.dumps(fields, ensure_ascii=False)

@@ -128,6 +128,14 @@ class Topology:
         return tuple(done)
 
     @property
+    def depth(self) -> int:
+        """Nodes on the longest chain of readers."""
+        longest = [1] * self.size
+        for node in self.order():
+            longest[node] += max((longest[u] for u in self._parents[node]), default=0)
+        return max(longest)
+
+    @property
     def density(self) -> float:
         """Edges / n(n-1), the scale of the paper's figure 3: a full DAG has 0.5."""
         return len(self.edges) / max(1, self.size * (self.size - 1))

@@ -1,7 +1,6 @@
 """Calls that fail, and errors that stop a run."""
 
 import asyncio
-from itertools import combinations
 
 import pytest
 from team_stubs import TASK, StubLLM, make_team
@@ -9,7 +8,7 @@ from team_stubs import TASK, StubLLM, make_team
 from hieramas_lib.errors import BudgetExceeded, ConfigError, ReplayMiss
 from hieramas_lib.llms.chat import ChatRequest, Completion, FinishReason
 from hieramas_lib.llms.layout import Header
-from hieramas_lib.teams import executor, graph_pool
+from hieramas_lib.teams import execution, graph_pool
 from hieramas_lib.teams.executor import Job, run_batch, run_team
 from hieramas_lib.teams.prompts import DECISION_ROLE, prompt_set
 from hieramas_lib.teams.rollout import CallRecord, Rollout
@@ -66,24 +65,6 @@ def test_a_failed_decision_is_an_error_and_not_a_wrong_answer() -> None:
     assert rollout.grade.status == "error"
     assert rollout.grade.detail == "timeout: stub"
     assert rollout.usage.cost_usd == llms.total_cost > 0
-
-
-def test_any_two_failures_give_a_defined_record() -> None:
-    team = make_team(Topology(3, ((0, 1), (0, 2), (1, 2))))
-    models = ["p0.0", "p0.1", "s0", "p1.0", "p1.1", "s1", "p2.0", "p2.1", "s2", "decider"]
-    for pair in combinations(models, 2):
-        llms = StubLLM(fails=lambda header, request, pair=pair: request.model in pair)
-        rollout = asyncio.run(run_team(team, TASK, llms, grade_nodes=True))
-        assert {call.llm for call in rollout.calls if call.error} == set(pair)
-        assert len(rollout.calls) == 10
-        assert rollout.grade.status == ("error" if "decider" in pair else "correct")
-        lost = {team.roles.names[i] for i in range(3) if f"s{i}" in pair}
-        kept = tuple(edge for edge in rollout.requested_edges if edge[0] not in lost)
-        assert rollout.delivered_edges == kept
-        statuses = {node.role: node.grade.status for node in rollout.nodes if node.grade}
-        assert statuses == {
-            name: "error" if name in lost else "correct" for name in team.roles.names
-        }
 
 
 NOTHING_TO_READ: list[tuple[str, FinishReason]] = [
@@ -181,7 +162,9 @@ def test_errors_that_are_no_failed_call_stop_the_run_and_lose_nothing(
         else:
             asyncio.run(run_team(team, TASK, llms))
     assert caught.value is error
-    assert error.__notes__ == ["in the rollout of task 'stub/1'"]
+    where, *finished = error.__notes__
+    assert where == "in the rollout of task 'stub/1'"
+    assert len(finished) == batch
     kinds = [event[0] for event in llms.events]
     assert kinds.count("start") == kinds.count("end"), "a call in flight was lost"
     assert "start" not in kinds[kinds.index("stop") :], "a call was started after the error"
@@ -192,25 +175,9 @@ def test_a_bug_of_ours_in_one_rollout_of_a_batch_is_raised(monkeypatch: pytest.M
     async def broken(task: object, call: object) -> object:
         raise ZeroDivisionError("grader")
 
-    monkeypatch.setattr(executor, "judge", broken)
+    monkeypatch.setattr(execution, "judge", broken)
     with pytest.raises(ZeroDivisionError):
         asyncio.run(run_batch([Job(make_team(Topology(1)), TASK)] * 3, StubLLM()))
-
-
-def test_cancelling_cancels_the_calls() -> None:
-    async def scenario() -> None:
-        waiting = asyncio.Event()
-        llms = StubLLM(pause=lambda header, request: waiting.wait())  # type: ignore[arg-type]
-        running = asyncio.create_task(run_team(make_team(graph_pool.empty(2)), TASK, llms))
-        await three_turns()
-        running.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await running
-        await three_turns()
-        assert len(asyncio.all_tasks()) == 1
-        assert llms.events and all(event[0] == "start" for event in llms.events)
-
-    asyncio.run(scenario())
 
 
 @pytest.mark.parametrize(

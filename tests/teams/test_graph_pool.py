@@ -2,11 +2,13 @@
 
 from collections import Counter
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from team_stubs import topologies
 
 from hieramas_lib.errors import ConfigError
 from hieramas_lib.teams import graph_pool
@@ -51,6 +53,7 @@ def test_pools_hold_distinct_connected_graphs(
     assert len(pool) == min(count, count_connected_dags(size))
     assert len(set(pool.ids)) == len(pool)
     assert all(graph.connected for graph in pool)
+    assert all(sorted(graph.order()) == list(range(size)) for graph in pool)
     assert make(size, count, seed=seed) == pool
 
 
@@ -102,9 +105,15 @@ def test_save_and_load(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ('{"size": 3, "graphs": [{"id": "3-09", "edges": [[0, 1]]}]}', "3-01"),
+        ('{"size": 3, "graphs": [{"id": "3-09", "edges": [[0, 1]]}]}', r"graphs\.0\.id.*3-01"),
         ('{"size": 3, "graphs": []}', "at least one"),
-        ('{"size": 3, "graf": []}', "graf"),
+        ('{"size": 3, "graf": []}', "graphs: Field required; graf: Extra"),
+        ('{"size": 2, "graphs": [{"id": "2-0", "edges": []}, {"id": "2-1"}]}', r"phs\.1\.edges"),
+        (
+            '{"size": 2, "graphs": [{"id": "2-1", "edges": [[0, 2]]}]}',
+            r"graphs\.0\.edges: edge",
+        ),
+        ('{"size": "x", "graphs": []}', "size: Input should be a valid integer"),
         ('{"size": 2, "graphs": [{"id": "x", "edges": [[0, 1], [1, 0]]}]}', "0 -> 1 -> 0"),
         ("nonsense", "JSON"),
     ],
@@ -115,6 +124,26 @@ def test_malformed_files_are_refused(tmp_path: Path, text: str, fault: str) -> N
     with pytest.raises(ConfigError, match=fault) as caught:
         GraphPool.load(path)
     assert "pool.json" in str(caught.value)
+
+
+def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"none\.json: cannot be read"):
+        GraphPool.load(tmp_path / "none.json")
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.lists(topologies(4, 4), min_size=1, max_size=8, unique=True),
+    st.text(st.characters(codec="utf-8")),
+)
+def test_any_pool_is_read_back_as_written(graphs: list[Topology], note: str) -> None:
+    pool = GraphPool(4, tuple(graphs), note)
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "pool.json"
+        pool.save(path)
+        read = GraphPool.load(path)
+    assert read == pool
+    assert read.ids == tuple(graph.id for graph in graphs)
 
 
 def test_pool_refuses_duplicates_and_other_sizes() -> None:

@@ -63,8 +63,18 @@ def test_without_removes_every_edge_of_pruned_nodes(topology: Topology, pruned: 
 
 @given(topologies(4, 4), topologies(4, 4))
 def test_jaccard_is_symmetric_and_one_only_for_equals(a: Topology, b: Topology) -> None:
-    assert jaccard(a, b) == jaccard(b, a)
+    assert 0.0 <= jaccard(a, b) == jaccard(b, a) <= 1.0
     assert (jaccard(a, b) == 1.0) == (a == b)
+
+
+@given(topologies(largest=7))
+def test_degrees_tell_sources_sinks_and_density(topology: Topology) -> None:
+    matrix, size = topology.adjacency(), topology.size
+    assert topology.sources == tuple(i for i in range(size) if not matrix[:, i].any())
+    assert topology.sinks == tuple(i for i in range(size) if not matrix[i].any())
+    assert all(topology.predecessors(i) == tuple(np.flatnonzero(matrix[:, i])) for i in range(size))
+    assert topology.sources and topology.sinks
+    assert 0.0 <= topology.density <= 0.5
 
 
 def test_jaccard_by_hand() -> None:
