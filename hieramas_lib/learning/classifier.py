@@ -42,6 +42,13 @@ class GraphClassifier(nn.Module):
             kept: Whether the policy keeps a role for a task, ``[tasks, roles]``.
             graphs: Indices into the pool, ``[tasks, graphs]``.
         """
+        return self.score_edges(features, kept, self.adjacency[graphs])
+
+    def score_edges(self, features: Features, kept: Tensor, adjacency: Tensor) -> Tensor:
+        """Return scores ``[tasks, graphs]`` of any graphs, in the pool or not.
+
+        ``adjacency``, ``[tasks, graphs, roles, roles]``, is 1 where the column reads the row.
+        """
         tasks, roles = features.match.shape
         per_node = torch.cat(
             [
@@ -52,11 +59,11 @@ class GraphClassifier(nn.Module):
             ],
             dim=-1,
         )
-        count = graphs.shape[1]
+        count = adjacency.shape[1]
         state = self.node(per_node).repeat_interleave(count, dim=0)
         # A pruned role passes nothing on: its outgoing and incoming edges are removed.
         present = kept.float().repeat_interleave(count, dim=0)
-        edges = self.adjacency[graphs.flatten()] * present[:, :, None] * present[:, None, :]
+        edges = adjacency.flatten(0, 1) * present[:, :, None] * present[:, None, :]
         incoming = edges.transpose(1, 2)  # row = reader, as DenseGraphConv sums over columns
         for convolution in self.convolutions:
             state = convolution(state, incoming).relu()

@@ -10,12 +10,15 @@ from hieramas_lib.tasks.task import Grade
 from hieramas_lib.teams.roles import RoleSet
 from hieramas_lib.teams.rollout import Rollout
 
-CreditMode = Literal["multi_level", "final_only", "node_only"]
+AdvantageMode = Literal["multi_level", "final_only", "node_only"]
+CreditMode = Literal["multi_level", "final_only", "node_only", "reference"]
+"""``reference`` is the published update as a whole, see :mod:`.reference_update`."""
+
 Matrix = NDArray[np.float64]
 
 
 def advantages(
-    rollouts: Sequence[Rollout], group: int, roles: RoleSet, mode: CreditMode, alpha: float
+    rollouts: Sequence[Rollout], group: int, roles: RoleSet, mode: AdvantageMode, alpha: float
 ) -> Matrix:
     """Return the advantage of every role in every rollout, ``[rollouts, roles]``.
 

@@ -18,6 +18,9 @@ from hieramas_lib.paths import data_path
 
 Vectors = NDArray[np.float32]
 
+MINILM = "all-MiniLM-L6-v2"
+"""The model behind the shipped vectors: 384 numbers a text."""
+
 
 class Encoder(Protocol):
     """Turns texts into vectors of unit length."""
@@ -28,14 +31,22 @@ class Encoder(Protocol):
 
 
 class ShippedVectors:
-    """MiniLM-L6-v2 vectors (384 numbers a text) computed beforehand, looked up by text."""
+    """MiniLM-L6-v2 vectors (384 numbers a text) computed beforehand, looked up by text.
+
+    Attributes:
+        model: Which model they are of; saved with what was trained on them.
+    """
 
     def __init__(self, path: Path | None = None) -> None:
         """Read the vectors of ``path``, by default those of the shipped texts."""
+        self.model = path.name if path else MINILM
         self._path = path or data_path("embeddings", "minilm.safetensors")
         tensors = load_file(self._path)
         self._vectors = tensors["vectors"].astype(np.float32)
         self._row = {digest.tobytes(): i for i, digest in enumerate(tensors["digests"])}
+
+    def __contains__(self, text: str) -> bool:
+        return _digest(text) in self._row
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Look up ``texts``.
@@ -68,13 +79,51 @@ class SentenceEncoder:
             from sentence_transformers import SentenceTransformer
         except ImportError:
             raise ConfigError('encoder: run `pip install -e ".[embed]"` first') from None
-        self._model = SentenceTransformer(model or str(get_model_path()), device="cpu")
+        self.model = model or MINILM
+        self._encoder = SentenceTransformer(model or str(get_model_path()), device="cpu")
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Embed ``texts``."""
         return np.asarray(
-            self._model.encode(list(texts), normalize_embeddings=True), dtype=np.float32
+            self._encoder.encode(list(texts), normalize_embeddings=True), dtype=np.float32
         )
+
+
+class MiniLM:
+    """The shipped vectors where there are some; other texts are embedded by the same model.
+
+    The model is loaded with the first text that has no shipped vector, and not before.
+    """
+
+    model = MINILM
+
+    def __init__(self, vectors: Path | None = None) -> None:
+        """Read the shipped vectors, and those of other texts that :func:`save_vectors` wrote."""
+        self._known = [ShippedVectors(), *([ShippedVectors(vectors)] if vectors else [])]
+        self._computed: SentenceEncoder | None = None
+
+    def __contains__(self, text: str) -> bool:
+        """Say whether the vector of ``text`` is known without the model."""
+        return any(text in known for known in self._known)
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """Look up or embed ``texts``.
+
+        Raises:
+            ConfigError: a text has no known vector, and the ``embed`` extra is not installed.
+        """
+        for known in self._known:
+            if all(text in known for text in texts):
+                return known.encode(texts)
+        return np.concatenate([self._encoder_of(text).encode([text]) for text in texts])
+
+    def _encoder_of(self, text: str) -> Encoder:
+        for known in self._known:
+            if text in known:
+                return known
+        if self._computed is None:
+            self._computed = SentenceEncoder()
+        return self._computed
 
 
 def save_vectors(texts: Iterable[str], encoder: Encoder, path: Path) -> None:

@@ -1,6 +1,6 @@
 """What the learners see of a task: its text vector, the roles', and how well the two match."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,6 +46,24 @@ class Featurizer:
         cosine = self._queries(train) @ self._role.T
         self._mean = cosine.mean(axis=0)
         self._scale = float(_centred(cosine - self._mean).std()) or 1.0
+
+    @classmethod
+    def restored(cls, encoder: Encoder, state: Mapping[str, Tensor]) -> "Featurizer":
+        """Return one with the scale and role vectors of another, given by its :meth:`state`."""
+        featurizer = cls.__new__(cls)
+        featurizer._encoder = encoder
+        featurizer._role = state["role"].numpy()
+        featurizer._mean = state["mean"].numpy()
+        featurizer._scale = float(state["scale"])
+        return featurizer
+
+    def state(self) -> dict[str, Tensor]:
+        """Return the role vectors ``[roles, dim]``, and the scale: mean ``[roles]`` and spread."""
+        return {
+            "role": torch.from_numpy(self._role),
+            "mean": torch.from_numpy(self._mean),
+            "scale": torch.tensor(self._scale, dtype=torch.float64),
+        }
 
     def __call__(self, tasks: Sequence[Task]) -> Features:
         """Return the features of ``tasks``."""

@@ -5,7 +5,7 @@
 """
 
 from hieramas_lib.learning.encoder import SentenceEncoder, save_vectors
-from hieramas_lib.llms.pool import load_pool
+from hieramas_lib.llms.pool import load_pool, shipped_pools
 from hieramas_lib.paths import ROOT, data_path
 from hieramas_lib.tasks.load import load_tasks
 from hieramas_lib.teams.roles import load_roles
@@ -18,9 +18,14 @@ def shipped_texts() -> list[str]:
         for benchmark in ("knowledge", "maths", "humaneval")
         for task in load_tasks(benchmark)
     ]
-    roles = [r.profile for name in ("choice", "maths", "code") for r in load_roles(name).roles]
-    pool = load_pool(data_path("llm_pool.yaml"))
-    return [*questions, *roles, *(spec.profile for spec in pool.llms), pool.skip_profile]
+    role_sets = [load_roles(path) for path in sorted(data_path("roles").glob("*.yaml"))]
+    pools = [load_pool(path) for path in shipped_pools()]
+    return [
+        *questions,
+        *(role.profile for roles in role_sets for role in roles.roles),
+        *(spec.profile for pool in pools for spec in pool.llms),
+        *(pool.skip_profile for pool in pools),
+    ]
 
 
 if __name__ == "__main__":

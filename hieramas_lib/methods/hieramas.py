@@ -2,14 +2,17 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal, get_args
 
 import torch
 from torch import Tensor
 
 from hieramas_lib.errors import ConfigError
+from hieramas_lib.learning.checkpoints import Checkpoints
 from hieramas_lib.learning.classifier import GraphClassifier
 from hieramas_lib.learning.encoder import Encoder
+from hieramas_lib.learning.explanation import Explanation, explain
 from hieramas_lib.learning.features import Featurizer
 from hieramas_lib.learning.labels import GraphLabels, label_graphs
 from hieramas_lib.learning.policy import (
@@ -20,8 +23,11 @@ from hieramas_lib.learning.policy import (
     match_policy,
 )
 from hieramas_lib.learning.space import TeamSpace
-from hieramas_lib.learning.stage1 import Stage1Settings, TrainingStep, train_policy
+from hieramas_lib.learning.stage1 import train_policy
+from hieramas_lib.learning.stage1_settings import Stage1Settings
 from hieramas_lib.learning.stage2 import Stage2Settings, train_classifier
+from hieramas_lib.learning.training_state import TrainingStep
+from hieramas_lib.llms.budget import Budget
 from hieramas_lib.llms.service import LLMService
 from hieramas_lib.tasks.task import Task
 from hieramas_lib.teams.executor import run_team
@@ -68,33 +74,40 @@ class HieraMAS:
         seed: int,
     ) -> None:
         """Set up an untrained system; :meth:`fit` trains it, :meth:`start` leaves it untrained."""
-        self.space, self.settings = space, settings
-        self._llms, self._encoder, self._seed = llms, encoder, seed
-        self.policy = self._untrained_policy()
+        self.space, self.settings, self.seed = space, settings, seed
+        self.llms, self.encoder = llms, encoder
+        self.policy = self.untrained_policy()
         self.history: list[TrainingStep] = []
-        self._featurizer: Featurizer | None = None
-        self._classifier: GraphClassifier | None = None
+        self.featurizer: Featurizer | None = None
+        self.classifier: GraphClassifier | None = None
 
     def start(self, train: Sequence[Task], policy: PolicyLearner | None = None) -> None:
         """Fix the feature scale on ``train`` and take ``policy``, by default the untrained one."""
-        self._featurizer = Featurizer(self._encoder, self.space.roles, train)
-        self.policy = policy or self._untrained_policy()
-        self.history, self._classifier = [], None
+        self.featurizer = Featurizer(self.encoder, self.space.roles, train)
+        self.policy = policy or self.untrained_policy()
+        self.history, self.classifier = [], None
 
     async def fit(
         self,
         train: Sequence[Task],
         val: Sequence[Task] = (),
         on_step: Callable[[TrainingStep], None] = lambda step: None,
+        checkpoints: Checkpoints | None = None,
     ) -> None:
-        """Train stage 1 anew, then stage 2 with the policy frozen; ``val`` is not used."""
-        await self.fit_policy(train, on_step)
+        """Train stage 1 anew, then stage 2 with the policy frozen; ``val`` is not used.
+
+        With ``checkpoints`` (of one training, at one place), a training that was stopped goes on
+        where it was: stage 1 after its last batch; stage 2 from its beginning, where a call store
+        on disk has the calls made so far. The result equals that of a training that never stopped.
+        """
+        await self.fit_policy(train, on_step, checkpoints)
         await self.fit_graphs(train)
 
     async def fit_policy(
         self,
         train: Sequence[Task],
         on_step: Callable[[TrainingStep], None] = lambda step: None,
+        checkpoints: Checkpoints | None = None,
     ) -> None:
         """Train stage 1 alone."""
         self.start(train)
@@ -102,11 +115,12 @@ class HieraMAS:
             self.policy,
             self.space,
             train,
-            self._llms,
+            self.llms,
             self._scaled,
             self.settings.stage1,
-            self._seed,
+            self.seed,
             on_step,
+            checkpoints,
         )
 
     async def fit_graphs(self, train: Sequence[Task]) -> GraphLabels:
@@ -116,16 +130,15 @@ class HieraMAS:
             self.policy,
             self.space,
             train,
-            self._llms,
+            self.llms,
             self._scaled,
             stage2.graphs_per_task,
-            self._seed,
+            self.seed,
         )
         features = self._scaled(train)
-        dim = features.query.shape[1]
-        classifier = GraphClassifier(dim, self.space.graphs, seed=self._seed)
-        train_classifier(classifier, features, self.kept(train), labels, stage2, self._seed)
-        self._classifier = classifier
+        classifier = self.untrained_classifier(features.query.shape[1])
+        train_classifier(classifier, features, self.kept(train), labels, stage2, self.seed)
+        self.classifier = classifier
         return labels
 
     def actions(self, tasks: Sequence[Task]) -> Tensor:
@@ -143,13 +156,15 @@ class HieraMAS:
         Raises:
             ConfigError: stage 2 has not been trained.
         """
-        if self._classifier is None:
-            raise ConfigError("HieraMAS: train stage 2 first, with fit() or fit_graphs()")
         count = len(self.space.graphs)
         every = torch.arange(count).expand(len(tasks), count)
         with torch.no_grad():
-            scores: Tensor = self._classifier(self._scaled(tasks), self.kept(tasks), every)
+            scores: Tensor = self._trained(self._scaled(tasks), self.kept(tasks), every)
         return scores
+
+    def explain(self, task: Task) -> Explanation:
+        """Return why the team of :meth:`team` is chosen for ``task``."""
+        return explain(self.policy, self._trained, self.space, self._scaled([task]))
 
     def team(self, task: Task) -> Team:
         """Return the team chosen for ``task``."""
@@ -158,19 +173,69 @@ class HieraMAS:
 
     async def answer(self, task: Task) -> Rollout:
         """Answer ``task`` with the team chosen for it."""
-        return await run_team(self.team(task), task, self._llms)
+        return await run_team(self.team(task), task, self.llms)
 
-    @property
-    def _scaled(self) -> Featurizer:
-        if self._featurizer is None:
-            raise ConfigError("HieraMAS: call fit() or start() before answering")
-        return self._featurizer
+    def save(self, folder: str | Path) -> None:
+        """Write the trained system to ``folder``, in place of one saved there before.
 
-    def _untrained_policy(self) -> PolicyLearner:
+        What is written, and how, is in :mod:`hieramas_lib.methods.saved_hieramas`.
+
+        Raises:
+            ConfigError: it is not trained, its policy is not of ``settings.form``, or ``folder``
+                holds other files.
+        """
+        from hieramas_lib.methods.saved_hieramas import save_hieramas  # which imports this module
+
+        save_hieramas(self, Path(folder))
+
+    @classmethod
+    def load(
+        cls,
+        folder: str | Path,
+        *,
+        llms: LLMService | None = None,
+        encoder: Encoder | None = None,
+        budget: Budget | None = None,
+    ) -> "HieraMAS":
+        """Read a system that :meth:`save` wrote; it chooses and answers as the saved one did.
+
+        Args:
+            folder: Where it is.
+            llms: Who answers; by default the pool it was trained with: a simulated one in its
+                saved world, real ones with the keys in the environment.
+            encoder: By default MiniLM; any other has to be given again.
+            budget: Limit on the calls, where ``llms`` is not given.
+
+        Raises:
+            ConfigError: not a saved system, one of another format, damaged, or one whose LLMs or
+                text vectors are others here; names file and field.
+        """
+        from hieramas_lib.methods.saved_hieramas import load_hieramas  # which imports this module
+
+        return load_hieramas(Path(folder), llms, encoder, budget)
+
+    def untrained_policy(self) -> PolicyLearner:
+        """Return the policy that :meth:`fit` begins with: the prior alone."""
         space, roles, prior = self.space.actions, self.space.roles, self.settings.prior
         if self.settings.form == "match":
             return match_policy(space, prior, roles)
-        pool = self._llms.pool
+        pool = self.llms.pool
         texts = [*(pool[name].profile for name in space.llms), pool.skip_profile]
-        profiles = torch.from_numpy(self._encoder.encode(texts))
-        return PolicyLearner(space, PaperHead(space, profiles, seed=self._seed), prior, roles)
+        profiles = torch.from_numpy(self.encoder.encode(texts))
+        return PolicyLearner(space, PaperHead(space, profiles, seed=self.seed), prior, roles)
+
+    def untrained_classifier(self, dim: int) -> GraphClassifier:
+        """Return the classifier that :meth:`fit` begins with, for text vectors of size ``dim``."""
+        return GraphClassifier(dim, self.space.graphs, seed=self.seed)
+
+    @property
+    def _scaled(self) -> Featurizer:
+        if self.featurizer is None:
+            raise ConfigError("HieraMAS: call fit() or start() before answering")
+        return self.featurizer
+
+    @property
+    def _trained(self) -> GraphClassifier:
+        if self.classifier is None:
+            raise ConfigError("HieraMAS: train stage 2 first, with fit() or fit_graphs()")
+        return self.classifier

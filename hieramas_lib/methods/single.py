@@ -43,8 +43,9 @@ class SingleLLM:
     async def answer(self, task: Task) -> Rollout:
         """Answer ``task``; the grade is ``error`` if every call failed."""
         messages = alone_messages(task, self._roles, self._style)
+        options = self._roles.options(task, ALONE_ROLE)
         requests = [
-            ChatRequest(self._llm, messages, temperature=self._temperature, sample=sample)
+            ChatRequest(self._llm, messages, self._temperature, sample=sample, options=options)
             for sample in range(self._samples)
         ]
         calls = await self._ask_all(requests)

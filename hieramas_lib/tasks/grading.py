@@ -36,6 +36,8 @@ def grade(task: Task, text: str) -> Grade:
     """
     if not text or not text.strip():
         return Grade("empty")
+    if not _gradable(task):
+        return Grade("error", detail=f"task {task.id} has nothing to grade by")
     extracted = extract_answer(task, text)
     if extracted is None:
         return Grade("unparsed")
@@ -47,6 +49,13 @@ def grade(task: Task, text: str) -> Grade:
         return _grade_code(task, extracted)
     except GraderError as error:
         return Grade("error", extracted, str(error))
+
+
+def _gradable(task: Task) -> bool:
+    """Whether there is a gold answer, or tests for a program; a question of a chat has neither."""
+    if task.kind == "code":
+        return task.tests is not None and bool(task.tests.program.strip())
+    return bool(task.gold)
 
 
 class _NotPlainData(GraderError):
@@ -63,8 +72,7 @@ def _grade_maths(gold: str, extracted: str) -> Grade:
 
 
 def _grade_code(task: Task, extracted: str) -> Grade:
-    if task.tests is None:
-        return Grade("error", extracted, f"task {task.id} has no tests")
+    assert task.tests is not None
     limit_s = task.tests.time_limit_s
     has_gold = bool(task.gold.strip())
     if has_gold:

@@ -42,7 +42,8 @@ class Task:
         kind: Answer format, see :data:`Kind`.
         subject: Field the question belongs to, e.g. ``"economics"``; never empty.
         prompt: The question without its options.
-        gold: A letter (choice), an expression (maths), or the reference program (code).
+        gold: A letter (choice), an expression (maths), or the reference program (code). Empty
+            where it is not known: such a task can be answered and not graded.
         choices: Option texts in order A, B, ... (choice only).
         level: Difficulty from 1 to 5, or None where the benchmark gives none.
         tempting: Wrong answers people fall for, most tempting first, in the form of

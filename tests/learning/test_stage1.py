@@ -12,13 +12,9 @@ from hieramas_lib.errors import ConfigError
 from hieramas_lib.learning.features import Featurizer
 from hieramas_lib.learning.policy import NO_PRIOR, ActionSpace, match_policy
 from hieramas_lib.learning.space import TeamSpace
-from hieramas_lib.learning.stage1 import (
-    Stage1Settings,
-    TrainingStep,
-    _batches,
-    _rollouts,
-    train_policy,
-)
+from hieramas_lib.learning.stage1 import _batches, _rollouts, train_policy
+from hieramas_lib.learning.stage1_settings import Stage1Settings
+from hieramas_lib.learning.training_state import TrainingStep
 from hieramas_lib.teams.graph_pool import GraphPool
 from hieramas_lib.teams.topology import Topology
 
@@ -94,6 +90,18 @@ def test_every_credit_mode_runs_and_reports(credit: str):
     assert torch.allclose(probs.sum(-1), torch.ones(()))
 
 
+def test_the_published_update_runs_one_rollout_a_question():
+    settings = Stage1Settings.published(passes=2)
+    assert (settings.batch, settings.group, settings.steps, settings.alpha) == (6, 1, 1, 0.5)
+    assert (settings.learning_rate, settings.entropy) == (5e-3, (1.0, 1.0))
+    probs, steps = train(settings)
+    assert [step.rollouts for step in steps] == [6, 12]
+    assert torch.allclose(probs.sum(-1), torch.ones(()))
+    assert (probs != probs[0, 0, 0, 0]).any()
+    with pytest.raises(ConfigError, match="steps: the reference update takes 1"):
+        replace(settings, steps=3)
+
+
 def test_same_seed_same_policy_another_seed_another():
     short = Stage1Settings(passes=2, batch=6, group=2)
     first, second, other = (train(short, seed=seed)[0] for seed in (1, 1, 2))
@@ -118,6 +126,7 @@ def test_no_rollout_is_drawn_twice(tasks: int, batch: int):
     ("field", "value"),
     [
         ("group", 1),
+        ("group", 0),
         ("passes", 0),
         ("credit", "multilevel"),
         ("alpha", 1.5),

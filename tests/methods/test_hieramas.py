@@ -10,7 +10,7 @@ from hieramas_lib.errors import ConfigError
 from hieramas_lib.experiments.benchmark import Benchmark, open_benchmark
 from hieramas_lib.experiments.records import answer_all
 from hieramas_lib.learning.rewards import mean_utility
-from hieramas_lib.learning.stage1 import Stage1Settings
+from hieramas_lib.learning.stage1_settings import Stage1Settings
 from hieramas_lib.learning.stage2 import Stage2Settings
 from hieramas_lib.methods.fixed import PolicyTeam, decision_alone, random_policy
 from hieramas_lib.methods.hieramas import HieraMAS, HieraMASSettings
@@ -63,6 +63,11 @@ def test_one_rule_for_the_team():
     actions = learned.actions([task])[0]
     assert team.supernodes == bench.space.actions.supernodes(bench.space.roles.names, actions)
     assert team.topology == bench.space.graphs[int(learned.graph_scores([task]).argmax())]
+    told = learned.explain(task)
+    named = [p.chosen for p in told.positions]
+    assert named == [llm for s in team.supernodes for llm in (*s.proposers, s.synthesizer)]
+    assert told.graph.chosen == team.topology.id
+    assert len(told.graph.edges) == len(team.edges)
 
 
 def test_training_beats_the_random_policy_and_its_own_start():
@@ -129,7 +134,7 @@ TRAIN_AND_PRINT = """
 import asyncio
 from hieramas_lib.experiments.benchmark import open_benchmark
 from hieramas_lib.experiments.records import evaluate
-from hieramas_lib.learning.stage1 import Stage1Settings
+from hieramas_lib.learning.stage1_settings import Stage1Settings
 from hieramas_lib.learning.stage2 import Stage2Settings
 from hieramas_lib.methods.hieramas import HieraMAS, HieraMASSettings
 

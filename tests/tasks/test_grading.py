@@ -3,6 +3,7 @@
 import json
 import random
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -53,6 +54,21 @@ def test_maths() -> None:
 def test_a_gold_answer_that_is_no_expression_is_our_error() -> None:
     task = Task("m2", "b", "maths", "s", "?", ")(")
     assert grade(task, "Answer: 4").status == "error"
+
+
+@pytest.mark.parametrize(
+    ("task", "text"),
+    [
+        (replace(CHOICE, gold=""), "Answer: B"),
+        (replace(MATHS, gold=""), r"Answer: $\frac{1}{2}$"),
+        (replace(CODE, tests=None), CODE.gold),
+        (replace(CODE, tests=CodeTests("add", "")), CODE.gold),
+    ],
+)
+def test_a_question_without_gold_answer_has_no_verdict(task: Task, text: str) -> None:
+    """It can be asked, and whatever is answered is never counted as wrong, or as right."""
+    verdict = grade(task, text)
+    assert (verdict.status, verdict.detail) == ("error", f"task {task.id} has nothing to grade by")
 
 
 def test_code() -> None:
