@@ -1,5 +1,9 @@
 """The errors a user can cause and can fix."""
 
+from typing import Literal
+
+BudgetLimit = Literal["usd", "calls", "tokens", "seconds"]
+
 
 class ConfigError(ValueError):
     """Bad input: a file, parameter, model name or key.
@@ -22,7 +26,14 @@ class CallError(RuntimeError):
 
 
 class BudgetExceeded(RuntimeError):
-    """A call was not made because it could have passed the spending limit."""
+    """A call was not made because it could have passed a limit.
+
+    ``limit`` names it; the message says what was used so far.
+    """
+
+    def __init__(self, message: str, limit: BudgetLimit | None = None) -> None:
+        super().__init__(message)
+        self.limit = limit
 
 
 class ReplayMiss(LookupError):

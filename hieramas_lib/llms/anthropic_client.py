@@ -5,7 +5,7 @@ from typing import Any
 
 from hieramas_lib.llms.chat import ChatRequest, Completion, FinishReason
 from hieramas_lib.llms.pool import LLMSpec
-from hieramas_lib.llms.provider import ProviderClient, clean, token_count
+from hieramas_lib.llms.provider import ProviderClient, clean, sampling_of, token_count
 
 _FINISH: dict[str, FinishReason] = {
     "end_turn": "stop",
@@ -31,18 +31,18 @@ def request_parameters(spec: LLMSpec, request: ChatRequest) -> dict[str, Any]:
     }
     if system:
         parameters["system"] = system
-    if request.temperature is not None:
-        parameters["extra_body"] = {"temperature": request.temperature}
+    if sampling := sampling_of(spec, request):
+        parameters["extra_body"] = sampling
     return parameters
 
 
 class AnthropicClient(ProviderClient):
     """One LLM behind the official ``anthropic`` SDK."""
 
-    def _open(self, **settings: Any) -> Any:
-        from anthropic import AsyncAnthropic
+    def _open(self, hooks: dict[str, list[Any]], **settings: Any) -> Any:
+        from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient
 
-        return AsyncAnthropic(**settings)
+        return AsyncAnthropic(http_client=DefaultAsyncHttpxClient(event_hooks=hooks), **settings)
 
     def _sdk_error(self) -> type[Exception]:
         from anthropic import AnthropicError

@@ -1,10 +1,13 @@
-"""A spending limit that calls are held to before they are made."""
+"""Limits on what may be used, which calls are held to before they are made."""
 
 import threading
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 
-from hieramas_lib.errors import BudgetExceeded, ConfigError
-from hieramas_lib.llms.chat import ChatRequest
+from hieramas_lib.errors import BudgetExceeded, BudgetLimit, ConfigError
+from hieramas_lib.llms.chat import ChatRequest, Completion
 from hieramas_lib.llms.pool import LLMSpec
 
 _TOKENS_PER_MESSAGE = 16
@@ -13,49 +16,86 @@ _TOKENS_PER_MESSAGE = 16
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """Room held for one call in flight."""
+    """Room held for one call in flight: US dollars and tokens of its worst case."""
 
     usd: float
+    tokens: int
 
 
 class Budget:
-    """Limits on the calls made through one service, in US dollars, in calls, or both.
+    """Limits on the calls made through one service, in any of four units.
 
     A call reserves its worst case before it goes out: all attempts that the SDK may make, each
-    with as many tokens as it can have. So the limit holds at any concurrency. After it, a call
-    is charged what it cost. One that failed is charged all that it reserved, as every attempt
-    may have been billed (a timeout does not stop the provider's work), unless the server
-    refused it. Attempts that failed before an answer came are not known and not charged.
+    with as many tokens as it can have. So the limits hold at any concurrency, as far as the
+    prices in the pool file do. After it, a call is charged what it used. One that failed is
+    charged all that it reserved, as every attempt may have been billed (a timeout does not stop
+    the provider's work), unless the server refused it. Attempts that failed before an answer came
+    are not known and not charged.
 
-    Cached answers cost nothing here. Simulated calls count at the pool's prices: a simulated
+    Time is counted from the first call, and no call goes out after the limit; one under way then
+    is let come to its end, as it is paid for. So a run ends at most one call later.
+
+    Cached answers use nothing here. Simulated calls count at the pool's prices: a simulated
     run rehearses the limit of a paid one.
+
+    Args:
+        usd: US dollars.
+        calls: Calls, failed ones that may have been billed included.
+        tokens: Tokens read and written together.
+        seconds: Wall-clock seconds from the first call on.
+        clock: Gives the time in seconds.
 
     Raises:
         ConfigError: a limit is negative.
     """
 
-    def __init__(self, usd: float | None = None, calls: int | None = None) -> None:
-        for name, limit in (("usd", usd), ("calls", calls)):
+    def __init__(
+        self,
+        usd: float | None = None,
+        calls: int | None = None,
+        *,
+        tokens: int | None = None,
+        seconds: float | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        limits = {"usd": usd, "calls": calls, "tokens": tokens, "seconds": seconds}
+        for name, limit in limits.items():
             if limit is not None and not limit >= 0:
                 raise ConfigError(f"budget: {name} must be at least 0, got {limit!r}")
         self.usd = usd
         self.calls = calls
+        self.tokens = tokens
+        self.seconds = seconds
+        self._clock = clock
+        self._began: float | None = None
         self._lock = threading.Lock()
-        self._spent = self._reserved = 0.0
-        self._made = self._in_flight = 0
+        # Fractions, as sums of floats could pass a limit by their rounding.
+        self._spent = self._reserved = Fraction(0)
+        self._used_tokens = self._reserved_tokens = 0
+        self._made = self._in_flight = self._unpriced = 0
 
     @property
     def spent_usd(self) -> float:
         """US dollars of the calls that ended; one of unknown cost counts at its worst case."""
-        return self._spent
+        return float(self._spent)
+
+    @property
+    def used_tokens(self) -> int:
+        """Tokens of the calls that ended; one of unknown count counts at its worst case."""
+        return self._used_tokens
 
     @property
     def made(self) -> int:
         """Calls that ended with an answer, or may have been billed without one."""
         return self._made
 
+    @property
+    def elapsed_s(self) -> float:
+        """Seconds since the first call; 0 before it."""
+        return 0.0 if self._began is None else self._clock() - self._began
+
     def check(self, spec: LLMSpec) -> None:
-        """Make sure that calls of ``spec`` can be held to the limit.
+        """Make sure that calls of ``spec`` can be held to the limits.
 
         Raises:
             ConfigError: there is a limit in dollars and the LLM has no price.
@@ -63,8 +103,17 @@ class Budget:
         if self.usd is not None and spec.price is None:
             raise ConfigError(
                 f"LLM {spec.name!r} has no price, so a budget in dollars cannot hold: give it "
-                "`price:` in the pool file, or limit the run by `calls` instead"
+                "`price:` in the pool file, or limit the run by `calls` or `tokens` instead"
             )
+
+    def check_time(self, ahead_s: float = 0.0) -> None:
+        """Make sure that a call may go out ``ahead_s`` seconds from now.
+
+        Raises:
+            BudgetExceeded: the time is over by then.
+        """
+        if self.seconds is not None and self.elapsed_s + ahead_s >= self.seconds:
+            self._stop("seconds", f"limit of {self.seconds:g} s reached")
 
     def reserve(self, spec: LLMSpec, request: ChatRequest, attempts: int = 1) -> Reservation | None:
         """Hold room for a call at its worst case; None if calls in flight hold it at present.
@@ -77,47 +126,83 @@ class Budget:
             attempts: How often it may be sent.
 
         Raises:
-            BudgetExceeded: the call could pass a limit whatever the calls in flight will cost.
+            BudgetExceeded: the call could pass a limit whatever the calls in flight will use.
             ConfigError: see :meth:`check`.
         """
         self.check(spec)
-        usd = 0.0 if self.usd is None else attempts * worst_case_usd(spec, request)
+        usd = attempts * worst_case_usd(spec, request)
+        tokens = attempts * sum(worst_case_tokens(spec, request))
+        wanted = Reservation(usd, tokens)
         with self._lock:
-            if self.calls is not None and self._made >= self.calls:
-                raise BudgetExceeded(f"limit of {self.calls} calls reached")
-            if self.usd is not None and self._spent + usd > self.usd:
-                raise BudgetExceeded(
-                    f"a call of {spec.name} could cost up to ${usd:.6f} in {attempts} attempts, "
-                    f"and ${self._spent:.6f} of ${self.usd:.6f} is spent"
-                )
-            if self.calls is not None and self._made + self._in_flight >= self.calls:
+            if self._began is None:
+                self._began = self._clock()
+            self.check_time()
+            if limit := self._passed(wanted):
+                self._stop(limit, self._why(limit, wanted, spec, attempts))
+            if self._passed(wanted, self._in_flight, self._reserved, self._reserved_tokens):
                 return None
-            if self.usd is not None and self._spent + self._reserved + usd > self.usd:
-                return None
-            self._reserved += usd
+            self._reserved += Fraction(usd)
+            self._reserved_tokens += tokens
             self._in_flight += 1
-        return Reservation(usd)
+        return wanted
 
-    def settle(self, reservation: Reservation, cost_usd: float | None) -> None:
-        """Charge a call that ended; None, an unknown cost, is all that was reserved for it."""
+    def settle(self, held: Reservation, answer: Completion | None) -> None:
+        """Charge a call that ended; what is not known of it is charged as it was reserved."""
+        cost = answer.cost_usd if answer else None
+        tokens = answer.prompt_tokens + answer.completion_tokens if answer else 0
         with self._lock:
-            self._free(reservation)
+            self._free(held)
             self._made += 1
-            self._spent += reservation.usd if cost_usd is None else cost_usd
+            self._unpriced += answer is not None and cost is None and not held.usd
+            self._spent += Fraction(held.usd if cost is None else cost)
+            self._used_tokens += tokens or held.tokens
 
-    def release(self, reservation: Reservation) -> None:
+    def release(self, held: Reservation) -> None:
         """Give back the room of a call that was not billed."""
         with self._lock:
-            self._free(reservation)
+            self._free(held)
 
-    def _free(self, reservation: Reservation) -> None:
+    def _free(self, held: Reservation) -> None:
         self._in_flight -= 1
-        # With nothing in flight the sum is 0 exactly, whatever rounding left behind.
-        self._reserved = self._reserved - reservation.usd if self._in_flight else 0.0
+        self._reserved -= Fraction(held.usd)
+        self._reserved_tokens -= held.tokens
+
+    def _passed(
+        self, wanted: Reservation, calls: int = 0, usd: Fraction | int = 0, tokens: int = 0
+    ) -> BudgetLimit | None:
+        """Return a limit that a call could pass beside what is used and what is held."""
+        if self.calls is not None and self._made + calls >= self.calls:
+            return "calls"
+        if self.usd is not None and self._spent + usd + Fraction(wanted.usd) > self.usd:
+            return "usd"
+        if self.tokens is not None and self._used_tokens + tokens + wanted.tokens > self.tokens:
+            return "tokens"
+        return None
+
+    def _why(self, limit: BudgetLimit, wanted: Reservation, spec: LLMSpec, attempts: int) -> str:
+        if limit == "usd":
+            return (
+                f"a call of {spec.name} could cost up to ${wanted.usd:.6f} in {attempts} "
+                f"attempts, and ${self.spent_usd:.6f} of ${self.usd:.6f} is spent"
+            )
+        if limit == "tokens":
+            return (
+                f"a call of {spec.name} could take up to {wanted.tokens:,} tokens in {attempts} "
+                f"attempts, and {self._used_tokens:,} of {self.tokens:,} are used"
+            )
+        return f"limit of {self.calls} calls reached"
+
+    def _stop(self, limit: BudgetLimit, why: str) -> None:
+        at_least = "at least " if self._unpriced else ""
+        raise BudgetExceeded(
+            f"{why} (used so far: {at_least}${self.spent_usd:.6f}, {self._made:,} calls, "
+            f"{self._used_tokens:,} tokens, {self.elapsed_s:.1f} s)",
+            limit,
+        )
 
 
-def worst_case_usd(spec: LLMSpec, request: ChatRequest) -> float:
-    """Return the most that one attempt can cost in US dollars at the price of ``spec``.
+def worst_case_tokens(spec: LLMSpec, request: ChatRequest) -> tuple[int, int]:
+    """Return the most tokens that one attempt can read and write.
 
     A prompt has at most one token a byte with the byte-level tokenisers in use; four bytes a
     token is usual English, so the bound is loose, but it is a bound.
@@ -126,4 +211,9 @@ def worst_case_usd(spec: LLMSpec, request: ChatRequest) -> float:
         len(m.content.encode(errors="surrogatepass")) + _TOKENS_PER_MESSAGE
         for m in request.messages
     )
-    return spec.cost(prompt, spec.token_limit(request)) or 0.0
+    return prompt, spec.token_limit(request)
+
+
+def worst_case_usd(spec: LLMSpec, request: ChatRequest) -> float:
+    """Return the most that one attempt can cost in US dollars; 0 where the price is unknown."""
+    return spec.cost(*worst_case_tokens(spec, request)) or 0.0

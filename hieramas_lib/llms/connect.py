@@ -42,7 +42,7 @@ def connect(
     specs = () if store.mode == "replay" else pool.llms
     clients = {spec.name: _client(spec, world) for spec in specs}
     origins = {spec.name: _origin(spec, store, world) for spec in pool.llms}
-    return LLMService(pool, clients, store, budget, origins=origins)
+    return LLMService(pool, clients, store, budget, origins=origins, world=world)
 
 
 def _client(spec: LLMSpec, world: "World | None") -> LLMClient:
@@ -77,26 +77,32 @@ def _origin(spec: LLMSpec, store: CallStore, world: "World | None") -> str | Non
     if spec.client == "simulated":
         return _world_of(spec, _known(world, spec))
     if spec.client == "local":
-        from hieramas_lib.llms.local_client import file_identity, gguf_path
-
-        try:
-            return file_identity(gguf_path(spec))
-        except ConfigError:
-            if store.mode != "replay":
-                raise
-            # A tape can be replayed where the model is not.
-            return store.origin_of(spec.client, spec.model)
+        return _local_origin(spec, store)
     # The SDKs read their default address from variables of these names.
     default = os.environ.get(f"{spec.client.upper()}_BASE_URL", "").strip()
     return spec.address or (clean_address(default) if default else None)
 
 
+def _local_origin(spec: LLMSpec, store: CallStore) -> str | None:
+    from hieramas_lib.llms.local_client import file_identity, gguf_path, identity_in, local_origin
+
+    try:
+        return local_origin(spec, file_identity(gguf_path(spec)))
+    except ConfigError:
+        if store.mode != "replay":
+            raise
+        # A tape can be replayed where the model is not.
+        stored = store.origin_of(spec.client, spec.model)
+        return None if stored is None else local_origin(spec, identity_in(stored))
+
+
 def _world_of(spec: LLMSpec, world: "World") -> str:
     """Name all that the answers of a simulated LLM follow from, but for the request.
 
-    Tasks do not count: adding one changes no answer to another.
+    Tasks do not count: adding one changes no answer to another. Nor do limits on calls.
     """
-    facts = f"{spec.model_dump_json()} {world.settings.model_dump_json()}"
+    of_spec = spec.model_dump_json(exclude={"max_concurrency", "max_per_minute"})
+    facts = f"{of_spec} {world.settings.model_dump_json()}"
     digest = hashlib.blake2b(facts.encode(), digest_size=6).hexdigest()
     return f"{world.settings.name}, seed {world.seed}, {digest}"
 

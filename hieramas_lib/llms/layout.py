@@ -6,7 +6,10 @@ body (user message) of tagged sections. Real LLMs read the same text.
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
+
+from hieramas_lib.llms.chat import ChatRequest
 
 Position = Literal["proposer", "synthesizer", "decision", "alone"]
 Style = Literal["answer only", "step by step"]
@@ -55,6 +58,28 @@ class Section:
         return f"<{self.tag}{attribute}>\n{body}\n</{self.tag}>"
 
 
+def role_of(request: ChatRequest) -> str:
+    """Return the role that a request's header names; empty if its prompt has no header."""
+    first = request.messages[0] if request.messages else None
+    return _role_in(first.content) if first and first.role == "system" else ""
+
+
+@lru_cache(maxsize=1024)  # A role's system message is the same in all its calls.
+def _role_in(system: str) -> str:
+    try:
+        return Header.parse(system).role
+    except KeyError:
+        return ""
+
+
 def parse_sections(text: str) -> tuple[Section, ...]:
     """Read the sections of a prompt, in order."""
     return tuple(Section(tag, body, source) for tag, source, body in _SECTION.findall(text))
+
+
+def answer_option(text: str, letter: str) -> str:
+    """Write the answer that chooses the option ``text``, for models that are held to options.
+
+    The text comes first: small models know texts, not letters. The letter is what is extracted.
+    """
+    return f"{text}\nAnswer: {letter}"

@@ -10,6 +10,7 @@ from typing import Any
 
 from hieramas_lib.errors import CallError, ConfigError
 from hieramas_lib.llms.chat import ChatRequest, Completion, FinishReason
+from hieramas_lib.llms.local_prompt import prompt_of, prompting_id
 from hieramas_lib.llms.pool import LLMSpec
 from hieramas_lib.paths import ROOT
 
@@ -50,6 +51,16 @@ def file_identity(path: Path) -> str:
     return f"{size} bytes, {digest.hexdigest()}"
 
 
+def local_origin(spec: LLMSpec, identity: str) -> str:
+    """Name a model file together with the way in which the model is asked."""
+    return f"{identity}; {prompting_id(spec)}"
+
+
+def identity_in(origin: str) -> str:
+    """Return the file's identity out of :func:`local_origin`."""
+    return origin.partition("; ")[0]
+
+
 def grammar_of(options: tuple[str, ...]) -> str:
     """Write a GBNF grammar whose only sentences are the texts of ``options``."""
     return "root ::= " + " | ".join(_literal(text) for text in options)
@@ -84,13 +95,14 @@ class LocalClient:
             CallError: the model refused the request, for one if it is too long.
         """
         began = time.perf_counter()
-        parameters = _parameters(request, self.spec.token_limit(request))
+        parameters = _parameters(request, self.spec)
         reply = await asyncio.to_thread(self._answer, parameters)
         if "error" in reply:
             raise CallError("rejected", f"{self.spec.name}: {reply['error'].get('message')}")
         choice, usage = reply["choices"][0], reply["usage"]
+        text = choice["message"].get("content") if "message" in choice else choice["text"].strip()
         return Completion(
-            text=choice["message"].get("content") or "",
+            text=text or "",
             finish_reason=_FINISH.get(choice["finish_reason"], "other"),
             prompt_tokens=usage["prompt_tokens"],
             completion_tokens=usage["completion_tokens"],
@@ -102,21 +114,28 @@ class LocalClient:
 
     def _answer(self, parameters: dict[str, Any]) -> dict[str, Any]:
         server = _open_server(self._path, self._identity)
-        reply: dict[str, Any] = server.handle_chat_completions(parameters)
+        continued = "prompt" in parameters
+        answer = server.handle_completions if continued else server.handle_chat_completions
+        reply: dict[str, Any] = answer(parameters)
         return reply
 
 
-def _parameters(request: ChatRequest, limit: int) -> dict[str, Any]:
-    """Write the body of the chat request."""
-    parameters: dict[str, Any] = {
-        "messages": [{"role": m.role, "content": m.content} for m in request.messages],
-        "max_tokens": limit,
+def _parameters(request: ChatRequest, spec: LLMSpec) -> dict[str, Any]:
+    """Write the body of the request, of a chat or of a text to be completed."""
+    parameters: dict[str, Any] = prompt_of(request, spec) | {
+        "max_tokens": spec.token_limit(request),
         "temperature": request.temperature or 0.0,
         "seed": request.sample,
         "cache_prompt": False,
     }
+    continued = "prompt" in parameters
     if request.options:
-        parameters["grammar"] = grammar_of(request.options)
+        # What follows "Answer:" begins with a space, which belongs to the word's token.
+        lead = " " if continued else ""
+        parameters["grammar"] = grammar_of(tuple(lead + text for text in request.options))
+    elif continued:
+        # A model without a chat template knows no other end of an answer.
+        parameters["stop"] = ["\n"]
     return parameters
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from hieramas_lib.llms.chat import ChatRequest, Completion, FinishReason
 from hieramas_lib.llms.pool import LLMSpec
-from hieramas_lib.llms.provider import ProviderClient, clean, token_count
+from hieramas_lib.llms.provider import ProviderClient, clean, sampling_of, token_count
 
 _REASONING = re.compile(r"(gpt-5|o[134])(?![0-9a-z])")
 _FINISH: dict[str, FinishReason] = {
@@ -18,25 +18,25 @@ _FINISH: dict[str, FinishReason] = {
 
 
 def sampling_parameters(spec: LLMSpec, request: ChatRequest) -> dict[str, Any]:
-    """Map a request's sampling parameters to what the model takes.
+    """Map a request's sampling parameters to what the model and its server take.
 
     OpenAI's reasoning models take no temperature, and count their hidden tokens within
     ``max_completion_tokens``.
     """
-    limit = spec.token_limit(request)
+    limit, sampling = spec.token_limit(request), sampling_of(spec, request)
     if _REASONING.match(spec.model.rsplit("/", 1)[-1]):
-        return {"max_completion_tokens": limit}
-    temperature = {} if request.temperature is None else {"temperature": request.temperature}
-    return {"max_tokens": limit, **temperature}
+        sampling.pop("temperature", None)
+        return {"max_completion_tokens": limit, **sampling}
+    return {"max_tokens": limit, **sampling}
 
 
 class OpenAIClient(ProviderClient):
     """One LLM behind the official ``openai`` SDK."""
 
-    def _open(self, **settings: Any) -> Any:
-        from openai import AsyncOpenAI
+    def _open(self, hooks: dict[str, list[Any]], **settings: Any) -> Any:
+        from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
-        return AsyncOpenAI(**settings)
+        return AsyncOpenAI(http_client=DefaultAsyncHttpxClient(event_hooks=hooks), **settings)
 
     def _sdk_error(self) -> type[Exception]:
         from openai import OpenAIError

@@ -18,6 +18,7 @@ from pydantic import (
 
 from hieramas_lib.errors import ConfigError
 from hieramas_lib.llms.chat import ChatRequest
+from hieramas_lib.paths import data_path
 
 NO_LLM: Final = "skip"
 """Stands for no LLM wherever the name of one is expected; no LLM of a pool is called so."""
@@ -30,6 +31,8 @@ USUAL_PROMPT_TOKENS = 400
 _NAME = re.compile(r"[^\W_]([\w .:/@+()-]*[\w+)])?")
 Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 ClientName = Literal["simulated", "openai", "anthropic", "local"]
+Prompting = Literal["chat", "plain", "completion"]
+"""How a local model is asked; see :mod:`hieramas_lib.llms.local_prompt`."""
 
 
 class Price(BaseModel):
@@ -41,6 +44,15 @@ class Price(BaseModel):
     output: Amount
     date: date
     source: str
+
+
+class Example(BaseModel):
+    """A question and its answer, shown to a model before the question that it is to answer."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    question: str
+    answer: str
 
 
 class LLMSpec(BaseModel):
@@ -56,9 +68,17 @@ class LLMSpec(BaseModel):
         base_url: Address of an OpenAI-compatible server; None is the SDK's default.
         key_env: Environment variable holding the key; None where no key is needed.
         max_concurrency: Calls in flight at once.
+        max_per_minute: Calls that go out in a minute, evenly spaced, for each process; None for
+            no limit. Repeats by the SDK after a failure are not counted.
         max_tokens: Completion tokens of a call that sets no limit itself. Reasoning models
             count their hidden tokens within it, and need more room than their answers do.
         usual_tokens: Typical completion tokens of a short answer and of a reasoned one.
+        prompting: How a ``local`` model is asked: ``chat``, the messages as they are;
+            ``plain``, for small models, the bare question; ``completion``, for models without a
+            chat template, a text to go on with.
+        examples: Questions with answers that such a model is shown first, unless ``chat``.
+        takes_temperature: Whether the model may be sent a temperature. Some reasoning models
+            refuse the request if it is.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -72,8 +92,12 @@ class LLMSpec(BaseModel):
     base_url: str | None = None
     key_env: str | None = None
     max_concurrency: PositiveInt = 16
+    max_per_minute: PositiveInt | None = None
     max_tokens: PositiveInt = 1024
     usual_tokens: tuple[PositiveInt, PositiveInt] = (60, 350)
+    prompting: Prompting = "chat"
+    examples: tuple[Example, ...] = ()
+    takes_temperature: bool = True
 
     @field_validator("name")
     @classmethod
@@ -86,6 +110,14 @@ class LLMSpec(BaseModel):
                 "beginning with a letter or a digit"
             )
         return name
+
+    @model_validator(mode="after")
+    def _check_prompting(self) -> "LLMSpec":
+        if self.prompting != "chat" and self.client != "local":
+            raise ValueError(f"prompting: {self.prompting} is for client local, not {self.client}")
+        if self.examples and self.prompting == "chat":
+            raise ValueError("examples: they need prompting plain or completion")
+        return self
 
     @property
     def address(self) -> str | None:
@@ -172,11 +204,15 @@ class LLMPool(BaseModel):
     def simulated(self) -> "LLMPool":
         """Return the twin of this pool whose answers are simulated, at the same prices.
 
-        All have the default ``max_tokens``: that of a reasoning model is for hidden tokens,
-        which no simulated one writes.
+        How the real ones are reached and asked is left out. All have the default
+        ``max_tokens``: that of a reasoning model is for hidden tokens, which no simulated one
+        writes.
         """
-        usual_limit = LLMSpec.model_fields["max_tokens"].default
-        changed = {"client": "simulated", "key_env": None, "max_tokens": usual_limit}
+        of_the_real_one = (
+            "base_url", "key_env", "max_tokens", "prompting", "examples", "takes_temperature",
+        )  # fmt: skip
+        defaults = {name: LLMSpec.model_fields[name].default for name in of_the_real_one}
+        changed = defaults | {"client": "simulated"}
         twins = tuple(spec.model_copy(update=changed) for spec in self.llms)
         return self.model_copy(update={"name": f"simulated {self.name}", "llms": twins})
 
@@ -184,6 +220,11 @@ class LLMPool(BaseModel):
 def clean_address(url: str) -> str:
     """Return ``url`` in one spelling, without the user and password it may hold."""
     return re.sub(r"//[^/@]*@", "//", url).rstrip("/")
+
+
+def shipped_pools() -> tuple[Path, ...]:
+    """Return the pool files that ship, the papers' first."""
+    return data_path("llm_pool.yaml"), *sorted(data_path("pools").glob("*.yaml"))
 
 
 def load_pool(path: Path) -> LLMPool:

@@ -5,18 +5,24 @@ import json
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable
+from ipaddress import ip_address
 from typing import Any
+from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
+from hieramas_lib.errors import CallError
 from hieramas_lib.llms.chat import ChatRequest, Completion
 from hieramas_lib.llms.pool import LLMSpec
-from hieramas_lib.llms.provider_errors import Faults
+from hieramas_lib.llms.provider_errors import MAX_WAIT_S, Faults, asked_wait_s, out_of_credit
 
 TIMEOUT_S = 120.0
 """Seconds that one attempt may be silent."""
 
 MAX_RETRIES = 4
-"""Further attempts by the SDK, which alone retries: stacked retries multiply."""
+"""Further attempts of a call. The SDK makes them; one that this client makes takes from them."""
+
+_PASSING = ("malformed", "server")
+"""Kinds of faults in a reply with status 200 that another attempt may not meet."""
 
 _NO_KEY = "none"
 """Stands in for a key, as the SDKs insist on one; servers without keys ignore it."""
@@ -25,11 +31,19 @@ _NO_KEY = "none"
 class ProviderClient(ABC):
     """One LLM behind an official SDK.
 
+    The SDK retries, with a growing pause or the one that a Retry-After asks for. Two things are
+    added here, the same for both SDKs. A server that asks for more than 120 seconds, or more than
+    ``timeout_s`` times all attempts, is not waited for: the call fails at once. And a reply with
+    status 200 that cannot be read, or that reports a fault of the server, is asked for once
+    again, at once, if the SDK has left an attempt.
+
     Args:
         spec: The LLM; ``base_url`` None is the SDK's default.
         key: Sent in a header, and nowhere else; None where the server needs none.
-        timeout_s: Seconds that one attempt may be silent.
-        max_retries: Further attempts after 408, 409, 429, 5xx and lost connections.
+        timeout_s: Seconds that one attempt may be silent; all of a call's attempts together,
+            pauses included, end after that times their number.
+        max_retries: Further attempts after 408, 409, 429, 5xx, lost connections and unreadable
+            replies.
 
     Attributes:
         attempts: How often one call may be sent, and so how often it may be billed.
@@ -47,6 +61,7 @@ class ProviderClient(ABC):
         self.attempts = max_retries + 1
         self._key = key
         self._timeout_s = timeout_s
+        self._limit_s = timeout_s * self.attempts
         self._faults = Faults(spec, key)
         # One SDK object for each event loop: its connections cannot be used from another.
         self._sdks: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = WeakKeyDictionary()
@@ -56,26 +71,39 @@ class ProviderClient(ABC):
 
         Raises:
             CallError: no usable completion came back after all attempts.
-            ConfigError: the server knows the key or the model not, or does not allow it.
+            ConfigError: the server knows the key or the model not, does not allow it, or has no
+                credit left for it.
         """
         began = time.perf_counter()
-        reply = await self._fetch(request)
-        return self._read(reply, time.perf_counter() - began)
-
-    async def _fetch(self, request: ChatRequest) -> dict[str, Any]:
-        """Make the call and return the JSON object that came back.
-
-        The body is read here, not by the SDK, whose models turn a malformed reply into whatever
-        error they stumble over. So only the SDK's own errors are failed calls; others are bugs.
-        """
         sdk = self._sdk()
         try:
-            # A limit on all attempts together: it ends a body that drips on for ever, and a wait
-            # that a server asks for without measure.
-            async with asyncio.timeout(self._timeout_s * self.attempts):
-                raw = await self._send(sdk, request)
-        except (TimeoutError, self._sdk_error()) as error:
+            # It also ends a body that drips on for ever.
+            async with asyncio.timeout(self._limit_s):
+                return await self._ask(sdk, request, began)
+        except TimeoutError:
+            raise self._faults.overdue(self._limit_s) from None
+        except self._sdk_error() as error:
+            # Only the SDK's own errors are failed calls; others are bugs.
             raise self._faults.raised(error) from None
+
+    async def _ask(self, sdk: Any, request: ChatRequest, began: float) -> Completion:
+        """Make the call, once more if the reply cannot be read and there is an attempt left."""
+        raw = await self._send(sdk, request)
+        try:
+            return self._read(self._decode(raw), time.perf_counter() - began)
+        except CallError as error:
+            left = self.attempts - 1 - raw.retries_taken
+            if error.kind not in _PASSING or not left:
+                raise
+        raw = await self._send(sdk.with_options(max_retries=left - 1), request)
+        return self._read(self._decode(raw), time.perf_counter() - began)
+
+    def _decode(self, raw: Any) -> dict[str, Any]:
+        """Return the JSON object of a reply.
+
+        The body is read here, not by the SDK, whose models turn a malformed reply into whatever
+        error they stumble over.
+        """
         try:
             reply = json.loads(raw.http_response.content)
         except (ValueError, RecursionError):
@@ -91,6 +119,7 @@ class ProviderClient(ABC):
         loop = asyncio.get_running_loop()
         if loop not in self._sdks:
             self._sdks[loop] = self._open(
+                {"response": [self._end_vain_retries]},
                 api_key=self._key or _NO_KEY,
                 base_url=self.spec.base_url,
                 timeout=self._timeout_s,
@@ -98,9 +127,18 @@ class ProviderClient(ABC):
             )
         return self._sdks[loop]
 
+    async def _end_vain_retries(self, response: Any) -> None:
+        """Tell the SDK, as a server would, not to retry what no retry can mend in time."""
+        if not response.is_error:
+            return
+        wait = asked_wait_s(response.headers)
+        vain = wait is not None and wait > min(MAX_WAIT_S, self._limit_s)
+        if vain or (response.status_code == 429 and out_of_credit(429, await response.aread())):
+            response.headers["x-should-retry"] = "false"
+
     @abstractmethod
-    def _open(self, **settings: Any) -> Any:
-        """Make the SDK object."""
+    def _open(self, hooks: dict[str, list[Any]], **settings: Any) -> Any:
+        """Make the SDK object, with ``hooks`` in its HTTP client."""
 
     @abstractmethod
     def _sdk_error(self) -> type[Exception]:
@@ -123,3 +161,25 @@ def clean(text: str) -> str:
 def token_count(value: object) -> int | None:
     """Return a token count, or None if ``value`` is none."""
     return value if type(value) is int and value >= 0 else None
+
+
+def sampling_of(spec: LLMSpec, request: ChatRequest) -> dict[str, Any]:
+    """Return temperature and seed, as far as the model and its server take them.
+
+    The seed is the sample index, and goes to a server on this machine or in its own network:
+    `hieramas serve`, llama-server, vLLM and Ollama answer one seed in one way, so that a sample
+    can be drawn again; some providers refuse a request that names one.
+    """
+    sampling: dict[str, Any] = {}
+    if request.temperature is not None and spec.takes_temperature:
+        sampling["temperature"] = request.temperature
+    if _is_own(urlsplit(spec.base_url or "").hostname or ""):
+        sampling["seed"] = request.sample
+    return sampling
+
+
+def _is_own(host: str) -> bool:
+    try:
+        return host == "localhost" or ip_address(host).is_private
+    except ValueError:
+        return False

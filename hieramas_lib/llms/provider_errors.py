@@ -1,18 +1,28 @@
 """Every way in which a call of a provider can fail, as one of this project's errors."""
 
+import json
+import time
+from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 from hieramas_lib.errors import CallError, ConfigError
 from hieramas_lib.llms.pool import LLMSpec
 
+MAX_WAIT_S = 120.0
+"""The longest wait that a server may ask for by a Retry-After; as in the OpenAI SDK."""
+
 _MESSAGE_LENGTH = 300
+_NO_CREDIT = ("insufficient_quota", "billing_hard_limit_reached", "credit balance is too low")
+"""What OpenAI and Anthropic say, with 429 or 400, when an account has no credit left."""
 
 
 class Faults:
     """Makes the errors of one LLM's calls; none of them shows the key.
 
-    A fault of the set-up (401, 403, 404) is a ConfigError, which stops the run: it would meet
-    every call alike. Every other one is a CallError, which costs the item at hand and no more.
+    A fault of the set-up (401, 403, 404, or no credit left) is a ConfigError, which stops the
+    run: it would meet every call alike. Every other one is a CallError, which costs the item at
+    hand and no more.
     """
 
     def __init__(self, spec: LLMSpec, key: str | None) -> None:
@@ -21,11 +31,17 @@ class Faults:
         self._key = key
 
     def raised(self, error: Exception) -> CallError | ConfigError:
-        """Return the error for an exception of the SDK, or for a timeout."""
-        status = getattr(error, "status_code", None)
-        if isinstance(status, int):
-            return self._of_status(status, str(error), getattr(error, "body", None))
-        return self._call_error(_kind(error), str(error) or type(error).__name__)
+        """Return the error for an exception of the SDK."""
+        status, response = getattr(error, "status_code", None), getattr(error, "response", None)
+        if not isinstance(status, int):
+            return self._call_error(_kind(error), str(error) or type(error).__name__)
+        wait = None if response is None else asked_wait_s(response.headers)
+        asked = "" if wait is None else f"the server asks to wait {wait:.0f} s: "
+        return self._of_status(status, asked + str(error), getattr(error, "body", None))
+
+    def overdue(self, limit_s: float) -> CallError:
+        """Return the error for a call that took longer than all its attempts may."""
+        return self._call_error("timeout", f"no answer within {limit_s:g} s, all attempts together")
 
     def reported(self, error: dict[str, Any]) -> CallError | ConfigError:
         """Return the error for a fault that a router reports inside a reply with status 200."""
@@ -39,7 +55,9 @@ class Faults:
         return self._call_error("malformed", what)
 
     def _of_status(self, status: int, message: str, body: object) -> CallError | ConfigError:
-        fix = None if _is_moderation(body) else self._fix(status)
+        text = json.dumps(body, default=str) + message
+        spent = out_of_credit(status, text.encode(errors="replace"))
+        fix = None if _is_moderation(body) else self._fix(402 if spent else status)
         if fix is None:
             return self._call_error(_kind_of_status(status), message)
         said = self._scrub(message)
@@ -52,6 +70,11 @@ class Faults:
             return (
                 f"{where} has no model {spec.model!r}; correct `model:` or `base_url:` in the "
                 "pool file"
+            )
+        if status == 402:
+            return (
+                f"the credit at {where} is used up; top it up and run again: all answers so far "
+                "are kept in the call store and not paid for again"
             )
         if status not in (401, 403):
             return None
@@ -73,6 +96,26 @@ class Faults:
         return " ".join(message.split())[:_MESSAGE_LENGTH]
 
 
+def out_of_credit(status: int, body: bytes) -> bool:
+    """Whether a reply says that the account's credit, not this minute's share, is used up."""
+    return status == 402 or (
+        status in (400, 429) and any(phrase.encode() in body for phrase in _NO_CREDIT)
+    )
+
+
+def asked_wait_s(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds that a Retry-After asks for; None if there is none to be read."""
+    for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
+        try:
+            return float(headers[name]) / unit
+        except (KeyError, ValueError):
+            pass
+    try:
+        return parsedate_to_datetime(headers["retry-after"]).timestamp() - time.time()
+    except (KeyError, ValueError, OverflowError):
+        return None
+
+
 def _is_moderation(body: object) -> bool:
     """Whether a 403 is about this one prompt: OpenRouter then gives the reasons."""
     metadata = body.get("metadata") if isinstance(body, dict) else None
@@ -81,7 +124,7 @@ def _is_moderation(body: object) -> bool:
 
 def _kind(error: Exception) -> str:
     """Classify by class name, the same in both SDKs; neither is imported for it."""
-    if isinstance(error, TimeoutError) or "Timeout" in type(error).__name__:
+    if "Timeout" in type(error).__name__:
         return "timeout"
     return "connection" if "Connection" in type(error).__name__ else "malformed"
 

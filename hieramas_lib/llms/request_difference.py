@@ -1,14 +1,25 @@
-"""What a request and the nearest one on a tape do not share, for the message of a replay miss.
+"""What a request and the nearest one on a tape do not share: why a call was not found.
 
 Requests are the parsed text of ``ChatRequest.canonical``.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any
 
 
-def nearest(asked: dict[str, Any], stored: Iterable[dict[str, Any]]) -> dict[str, Any] | None:
-    """Return the stored request with the fewest fields other than ``asked``'s, newest first."""
+def difference(asked: dict[str, Any], stored: Sequence[dict[str, Any]]) -> str:
+    """Say how the nearest of the ``stored`` requests differs from ``asked``."""
+    closest = nearest(asked, stored)
+    if closest is None:
+        return "there is no stored request to compare it with"
+    fields = differs(asked, closest)
+    if not fields:
+        return "the same request is stored"
+    return f"the nearest stored call differs in {fields}"
+
+
+def nearest(asked: dict[str, Any], stored: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
+    """Return the stored request with the fewest fields other than ``asked``'s, first come."""
 
     def distance(other: dict[str, Any]) -> tuple[int, int]:
         differing = sum(asked[field] != other.get(field) for field in asked)

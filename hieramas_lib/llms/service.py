@@ -1,49 +1,54 @@
-"""One front door to all LLMs of a pool: call store, budget, concurrency and prices."""
+"""One front door to all LLMs of a pool: call store, limits and prices."""
 
 import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from hieramas_lib.errors import CallError, ConfigError
-from hieramas_lib.llms.budget import Budget, Reservation
-from hieramas_lib.llms.call_store import CallStore, Totals
+from hieramas_lib.llms.budget import Budget, worst_case_usd
+from hieramas_lib.llms.call_limits import CallLimits, unbilled
+from hieramas_lib.llms.call_store import CallStore
+from hieramas_lib.llms.call_totals import Totals
 from hieramas_lib.llms.chat import ChatRequest, Completion, LLMClient, key_of
+from hieramas_lib.llms.layout import role_of
 from hieramas_lib.llms.pool import LLMPool, LLMSpec
+from hieramas_lib.llms.rate import Rate
 
-_UNBILLED = ("rejected", "rate_limit")
-"""Kinds of failed calls that no provider bills: they were refused, not answered."""
+if TYPE_CHECKING:
+    from hieramas_lib.llms.world import World
 
-_LOOK_AGAIN_S = 0.05
-"""Wait for a budget that calls of another event loop or service hold."""
+PAID_CLIENTS = ("openai", "anthropic")
+"""Clients whose calls are billed by a provider."""
 
 
 class _LoopState:
-    """What belongs to one event loop: semaphores and futures cannot be shared between loops."""
+    """What belongs to one event loop: futures cannot be shared between loops."""
 
-    def __init__(self, pool: LLMPool) -> None:
-        self.gates = {spec.name: asyncio.Semaphore(spec.max_concurrency) for spec in pool.llms}
+    def __init__(self, limits: CallLimits) -> None:
+        self.limits = limits
         self.in_flight: dict[str, asyncio.Future[Completion | None]] = {}
-        self.reserved = 0
-        self.call_ended = asyncio.Event()
 
 
 class LLMService:
     """Answers requests for any LLM of a pool; is itself an ``LLMClient``.
 
     A request is routed by its model name, given the LLM's token limit if it has none, looked
-    up in the store, shared with an identical one in flight, held to the LLM's concurrency limit
-    and to the budget, priced if the client gave no cost, and written to the store before it is
-    returned. In mode ``live`` nothing is shared either: every request is a call of its own.
+    up in the store, shared with an identical one in flight, held to the LLM's concurrency, the
+    budget and the LLM's rate, marked in the store if it is to be paid for, priced if the client
+    gave no cost, and written to the store before it is returned. In mode ``live`` nothing is
+    shared either: every request is a call of its own.
 
     Args:
         pool: The LLMs there are.
         clients: A client for each name of the pool; may be empty in mode ``replay``. One with
             an attribute ``attempts`` may send, and be billed for, a call that often.
         store: Where calls are read from and written to.
-        budget: Limit on the calls made; None for none.
+        budget: Limits on the calls made; None for none.
         origins: What tells apart LLMs of one client and model id, by name: see
             ``ChatRequest.canonical``; by default the addresses in the specs.
+        world: What the simulated ones among them know.
 
     Raises:
         ConfigError: an LLM lacks a client, or a price that the budget needs.
@@ -57,13 +62,18 @@ class LLMService:
         budget: Budget | None = None,
         *,
         origins: Mapping[str, str | None] | None = None,
+        world: "World | None" = None,
     ) -> None:
         self.pool = pool
         self.store = store
         self.budget = budget
+        self.world = world
         self._clients = dict(clients)
         self._specs = {spec.name: spec for spec in pool.llms}
-        self._origins = {spec.name: spec.address for spec in pool.llms} | dict(origins or {})
+        self.origins = {spec.name: spec.address for spec in pool.llms} | dict(origins or {})
+        self._rates = {
+            spec.name: Rate(spec.max_per_minute) for spec in pool.llms if spec.max_per_minute
+        }
         self._loops: WeakKeyDictionary[asyncio.AbstractEventLoop, _LoopState] = WeakKeyDictionary()
         if store.mode == "replay":
             return
@@ -83,15 +93,12 @@ class LLMService:
         """Answer ``request`` from the store or from its LLM.
 
         Raises:
-            BudgetExceeded: the call could pass the limit and was not made.
+            BudgetExceeded: the call could pass a limit and was not made.
             CallError: no usable completion came back.
             ConfigError: the pool has no such LLM, or its provider refuses key or model.
             ReplayMiss: the call is not on the tape.
         """
-        spec = self._specs.get(request.model) or self.pool[request.model]
-        if request.max_tokens is None:
-            request = replace(request, max_tokens=spec.max_tokens)
-        text = request.canonical(spec.client, spec.model, self._origins[spec.name])
+        spec, request, text = self._routed(request)
         key = key_of(text)
         if self.store.mode == "live":
             return await self._call(spec, request, key, text, self._state())
@@ -101,6 +108,21 @@ class LLMService:
         if self.store.mode == "replay":
             raise self.store.miss(request, text)
         return await self._call_once(spec, request, key, text)
+
+    def explain_miss(self, request: ChatRequest) -> str:
+        """Say which stored request is nearest to ``request``, and which fields differ.
+
+        For finding out why a call was not answered from the store.
+        """
+        _, request, text = self._routed(request)
+        return self.store.explain_miss(request, text)
+
+    def _routed(self, request: ChatRequest) -> tuple[LLMSpec, ChatRequest, str]:
+        """Return the LLM asked, the request with its token limit, and its canonical text."""
+        spec = self._specs.get(request.model) or self.pool[request.model]
+        if request.max_tokens is None:
+            request = replace(request, max_tokens=spec.max_tokens)
+        return spec, request, request.canonical(spec.client, spec.model, self.origins[spec.name])
 
     async def _call_once(
         self, spec: LLMSpec, request: ChatRequest, key: str, text: str
@@ -130,69 +152,44 @@ class LLMService:
         self, spec: LLMSpec, request: ChatRequest, key: str, text: str, state: _LoopState
     ) -> Completion:
         """Make the call within the limits and write it down."""
-        async with state.gates[spec.name]:
-            if self.budget is None:
-                answer = await self._clients[spec.name].complete(request)
-                completion = _priced(answer, spec, key)
-            else:
-                completion = await self._call_in_budget(self.budget, spec, request, key, state)
-        self.store.put(
-            completion,
-            name=spec.name,
-            client=spec.client,
-            model=spec.model,
-            request=text,
-            paid=spec.client in ("openai", "anthropic"),
-        )
+        client = self._clients[spec.name]
+        attempts = getattr(client, "attempts", 1)
+        paid, role = spec.client in PAID_CLIENTS, role_of(request)
+        async with state.limits.admit(spec, request, attempts) as admission:
+            mark = self._mark(spec, request, key, role, attempts) if paid else None
+            admission.sent = True
+            try:
+                completion = _priced(await client.complete(request), spec, key)
+            except BaseException as error:
+                if mark is not None:
+                    self.store.fail(mark, None if unbilled(error) else _outcome(error))
+                raise
+            admission.answer = completion
+            self.store.put(
+                completion, name=spec.name, client=spec.client, model=spec.model, role=role,
+                request=text, paid=paid, mark=mark,
+            )  # fmt: skip
         return completion
 
-    async def _call_in_budget(
-        self, budget: Budget, spec: LLMSpec, request: ChatRequest, key: str, state: _LoopState
-    ) -> Completion:
-        """Make the call once there is room for it, and charge it."""
-        held = await self._reserve(budget, spec, request, state)
-        state.reserved += 1
-        try:
-            completion = _priced(await self._clients[spec.name].complete(request), spec, key)
-        except BaseException as error:
-            if _unbilled(error):
-                budget.release(held)
-            else:
-                budget.settle(held, None)
-            raise
-        else:
-            budget.settle(held, completion.cost_usd)
-        finally:
-            state.reserved -= 1
-            state.call_ended.set()
-        return completion
-
-    async def _reserve(
-        self, budget: Budget, spec: LLMSpec, request: ChatRequest, state: _LoopState
-    ) -> Reservation:
-        """Hold room for a call, waiting for calls in flight if they hold too much of it."""
-        attempts = getattr(self._clients[spec.name], "attempts", 1)
-        while (held := budget.reserve(spec, request, attempts)) is None:
-            if state.reserved:
-                state.call_ended.clear()
-                await state.call_ended.wait()
-            else:
-                await asyncio.sleep(_LOOK_AGAIN_S)
-        return held
+    def _mark(self, spec: LLMSpec, request: ChatRequest, key: str, role: str, attempts: int) -> int:
+        """Mark a paid call as under way, with the most that it can cost."""
+        most = attempts * worst_case_usd(spec, request) if spec.price else None
+        return self.store.send(key, name=spec.name, role=role, most_usd=most)
 
     def _state(self) -> _LoopState:
         loop = asyncio.get_running_loop()
         state = self._loops.get(loop)
         if state is None:
-            state = self._loops[loop] = _LoopState(self.pool)
+            limits = CallLimits(self.pool, self.budget, self._rates)
+            state = self._loops[loop] = _LoopState(limits)
         return state
 
 
-def _unbilled(error: BaseException) -> bool:
-    """Whether a call that ended with ``error`` has certainly cost nothing."""
+def _outcome(error: BaseException) -> str:
+    """Say in a word how a call ended that left no answer."""
     if isinstance(error, CallError):
-        return error.kind in _UNBILLED
-    return isinstance(error, ConfigError)
+        return error.kind
+    return "cancelled" if isinstance(error, asyncio.CancelledError) else type(error).__name__
 
 
 def _priced(answer: Completion, spec: LLMSpec, key: str) -> Completion:

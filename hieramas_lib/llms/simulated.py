@@ -2,13 +2,12 @@
 
 import asyncio
 from functools import lru_cache
-from math import exp
 
 from hieramas_lib.errors import CallError
 from hieramas_lib.llms.chat import ChatRequest, Completion, FinishReason
 from hieramas_lib.llms.layout import Duty, Header, Section, parse_sections
 from hieramas_lib.llms.pool import LLMSpec
-from hieramas_lib.llms.simulated_answers import wrong_answers
+from hieramas_lib.llms.simulated_lengths import draw_length
 from hieramas_lib.llms.simulated_plans import write_plan
 from hieramas_lib.llms.simulated_reading import choose_answer, read_evidence
 from hieramas_lib.llms.simulated_texts import write_answer, write_blank
@@ -28,7 +27,7 @@ class SimulatedClient:
     seed, the LLM's name, the messages and the sample index.
 
     Texts are short. ``completion_tokens`` counts as many as the LLM would usually write,
-    reasoning included (log-normal, with the spec's usual number as its mean), so that cost and
+    reasoning included (drawn, with the spec's usual number as its mean), so that cost and
     latency are realistic; it is capped by the token limit, and a reply is cut only if even its
     visible text is longer. ``prompt_tokens`` counts the prompt as it is.
 
@@ -87,9 +86,9 @@ class SimulatedClient:
         if blank < knobs.replies.blank_rate:
             return write_blank(wording)
         duty = _duty(header, world)
-        wrong = world.wrong_answer(self.spec.name, task, wrong_answers(task))
+        wrong = world.wrong_answer(self.spec.name, task)
         margin = world.margin(self.spec.name, task, header)
-        margin += knobs.difficulty.call_noise * as_normal(noise)
+        margin += knobs.difficulty[task.kind].call_noise * as_normal(noise)
         evidence = read_evidence(task, sections, world.seed)
         answer = choose_answer(task.gold, wrong, margin, evidence, duty, knobs)
         if duty == "planner":
@@ -102,8 +101,7 @@ class SimulatedClient:
         """Count tokens, time and cost."""
         replies = self.world.settings.replies
         usual = self.spec.usual_tokens[header.style == "step by step"]
-        sd = replies.length_log_sd
-        written = max(1, round(usual * exp(sd * as_normal(length) - sd * sd / 2.0)))
+        written = draw_length(usual, replies.length[header.style], length)
         visible = count_tokens(text)
         finish: FinishReason = "stop"
         limit = self.spec.token_limit(request)

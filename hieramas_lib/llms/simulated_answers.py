@@ -3,10 +3,12 @@
 import ast
 import re
 from functools import lru_cache
+from itertools import islice
 
 from hieramas_lib.tasks.extraction import extract_answer
 from hieramas_lib.tasks.task import LETTERS, Task
 
+_STRAYS = 20
 _LATEX_NOISE = re.compile(r"\s+|\$|\\left|\\right|\\,|\\!")
 
 
@@ -42,6 +44,22 @@ def wrong_answers(task: Task) -> tuple[str, ...]:
         return tuple(text for text in ("0", "1", "2") if text != task.gold)
     name = task.tests.entry_point if task.tests else "solution"
     return (f"def {name}(*arguments, **options):\n    return None",)
+
+
+@lru_cache(maxsize=8192)
+def stray_answers(task: Task) -> tuple[str, ...]:
+    """Return 20 more wrong answers to a maths task, whole numbers; none to other tasks.
+
+    They are near the gold answer where that is a whole number, else small. A number that stands
+    in the gold answer is left out, as a lenient grader might take it for the whole.
+    """
+    if task.kind != "maths":
+        return ()
+    centre = int(task.gold) if re.fullmatch(r"-?\d+", task.gold) else 12
+    taken = {*re.findall(r"-?\d+", task.gold), *wrong_answers(task), str(centre)}
+    steps = (sign * step for step in range(2, 40) for sign in (1, -1))
+    numbers = (str(centre + step) for step in steps)
+    return tuple(islice((number for number in numbers if number not in taken), _STRAYS))
 
 
 @lru_cache(maxsize=65536)

@@ -20,7 +20,14 @@ from pydantic import ValidationError
 from hieramas_lib.errors import ConfigError
 from hieramas_lib.llms.layout import Header, Section, parse_sections
 from hieramas_lib.llms.pool import LLMPool
-from hieramas_lib.llms.world_draws import logistic, normal, solve_intercept, uniform
+from hieramas_lib.llms.simulated_answers import stray_answers, wrong_answers
+from hieramas_lib.llms.world_draws import (
+    logistic,
+    normal,
+    solve_intercept,
+    uniform,
+    uniforms,
+)
 from hieramas_lib.llms.world_settings import WorldSettings
 from hieramas_lib.paths import data_path
 from hieramas_lib.tasks.task import Kind, Task
@@ -62,6 +69,12 @@ class World:
         self._effects: dict[tuple[str, Kind], dict[str, float]] = {}
         self._difficulties: dict[str, float] = {}
         self._margins: dict[tuple[str, str, Header], float] = {}
+        self._wrong: dict[tuple[str, str], str] = {}
+
+    @property
+    def tasks(self) -> tuple[Task, ...]:
+        """The questions, each once."""
+        return tuple(self._tasks.values())
 
     def find(self, statement: str) -> Task | None:
         """Return the task with this text, as read out of a prompt's task section."""
@@ -92,7 +105,7 @@ class World:
     def difficulty(self, task: Task) -> float:
         """Return z[q], standard normal over questions; high is easy."""
         if task.id not in self._difficulties:
-            knobs = self.settings.difficulty
+            knobs = self.settings.difficulty[task.kind]
             subject, level, left = 0.0, 0.0, 1.0
             effects = self._subject_effects("everybody", task.kind)
             if task.subject in effects:
@@ -106,20 +119,21 @@ class World:
             self._difficulties[task.id] = subject + level + own
         return self._difficulties[task.id]
 
-    def wrong_answer(self, llm: str, task: Task, wrong: tuple[str, ...]) -> str:
-        """Return the one of ``wrong`` (most tempting first) that ``llm`` falls for."""
-        family = self._families[llm]
-        knobs = self.settings.wrong
-        follows = uniform(self.seed, "follows", llm, task.id) < knobs.family
-        u = uniform(self.seed, "wrong", family if follows else llm, follows, task.id)
-        if u < knobs.tempting or len(wrong) == 1:
-            return wrong[0]
-        rest = (u - knobs.tempting) / (1.0 - knobs.tempting)
-        return wrong[1 + int(rest * (len(wrong) - 1))]
+    def wrong_answers(self, task: Task) -> tuple[str, ...]:
+        """Return all wrong answers that an LLM of this world can fall for."""
+        strays = stray_answers(task) if self.settings.wrong.stray else ()
+        return (*wrong_answers(task), *strays)
+
+    def wrong_answer(self, llm: str, task: Task) -> str:
+        """Return the wrong answer that ``llm`` falls for."""
+        key = (llm, task.id)
+        if key not in self._wrong:
+            self._wrong[key] = self._wrong_answer(llm, task)
+        return self._wrong[key]
 
     def loading(self, llm: str, kind: Kind) -> float:
         """Return how strongly a question's difficulty acts on ``llm``."""
-        low, high = self.settings.difficulty.loading
+        low, high = self.settings.difficulty[kind].loading
         return low + (high - low) * uniform(self.seed, "loading", llm, kind)
 
     def intercept(self, llm: str, kind: Kind) -> float:
@@ -135,7 +149,7 @@ class World:
                 raise ConfigError(
                     f"settings {self.settings.name!r}: targets.{llm} has no accuracy for {kind}"
                 )
-            knobs = self.settings.difficulty
+            knobs = self.settings.difficulty[kind]
             interaction = knobs.interaction_sd if self.settings.subjects.get(kind) else 0.0
             noise = hypot(knobs.role_noise, knobs.call_noise)
             spread = hypot(self.loading(llm, kind), knobs.family_sd, interaction, noise)
@@ -144,7 +158,7 @@ class World:
         return self._intercepts[key]
 
     def _margin(self, llm: str, task: Task, header: Header) -> float:
-        knobs, seed = self.settings.difficulty, self.seed
+        knobs, seed = self.settings.difficulty[task.kind], self.seed
         margin = self.intercept(llm, task.kind)
         margin += self.loading(llm, task.kind) * self.difficulty(task)
         interaction = self._subject_effects(llm, task.kind).get(task.subject, 0.0)
@@ -154,8 +168,22 @@ class World:
         role = normal(seed, "role", llm, task.id, header.role, header.position)
         margin += knobs.role_noise * role + self.settings.role_fit(header.role, task.subject)
         if header.style == "answer only":
-            margin += knobs.answer_only[task.kind]
+            margin += knobs.answer_only
         return margin
+
+    def _wrong_answer(self, llm: str, task: Task) -> str:
+        knobs = self.settings.wrong
+        if knobs.stray and (strays := stray_answers(task)):
+            stray, which = uniforms(2, self.seed, "stray", llm, task.id)
+            if stray < knobs.stray:
+                return strays[int(which * len(strays))]
+        family, wrong = self._families[llm], wrong_answers(task)
+        follows = uniform(self.seed, "follows", llm, task.id) < knobs.family
+        u = uniform(self.seed, "wrong", family if follows else llm, follows, task.id)
+        if u < knobs.tempting or len(wrong) == 1:
+            return wrong[0]
+        rest = (u - knobs.tempting) / (1.0 - knobs.tempting)
+        return wrong[1 + int(rest * (len(wrong) - 1))]
 
     def _subject_effects(self, of: str, kind: Kind) -> dict[str, float]:
         """Return the effect of every listed subject, standardised over the list."""

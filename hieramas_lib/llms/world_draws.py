@@ -4,6 +4,7 @@ A draw is a hash of its names, so that adding a question or an LLM to a simulate
 changes no draw of another one, and every process sees the same world.
 """
 
+from functools import lru_cache
 from hashlib import blake2b
 from math import exp, log
 from statistics import NormalDist
@@ -43,9 +44,16 @@ def logistic(*names: object) -> float:
 
 def mean_right(intercept: float, spread: float) -> float:
     """Return E[sigmoid(intercept + spread * N)] with N standard normal, by the trapezoid rule."""
-    points = [(x / 10.0, exp(-((x / 10.0) ** 2) / 2.0)) for x in range(-60, 61)]
+    points, weights = _normal_grid()
     total = sum(weight / (1.0 + exp(-(intercept + spread * x))) for x, weight in points)
-    return total / sum(weight for _, weight in points)
+    return total / weights
+
+
+@lru_cache(maxsize=1)
+def _normal_grid() -> tuple[tuple[tuple[float, float], ...], float]:
+    """Return points of the normal density up to a factor, and their sum."""
+    points = tuple((x / 10.0, exp(-((x / 10.0) ** 2) / 2.0)) for x in range(-60, 61))
+    return points, sum(weight for _, weight in points)
 
 
 def solve_intercept(target: float, spread: float) -> float:

@@ -3,18 +3,24 @@
 Abilities are in logits. What a logit is worth depends on ``loading``: about 5 points of
 accuracy at loading 4 and 85 % accuracy, about 9 at loading 2. So a small loading makes every
 other knob count for more.
+
+Where the values come from is said beside them in ``data/simulation``, and how near a world with
+the values of ``mmlu-like`` comes to real LLMs in ``data/simulation/calibration.md``.
 """
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from hieramas_lib.llms.layout import Duty
+from hieramas_lib.errors import ConfigError
+from hieramas_lib.llms.layout import Duty, Style
 from hieramas_lib.tasks.task import Kind
 
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 Positive = Annotated[float, Field(gt=0.0)]
 NonNegative = Annotated[float, Field(ge=0.0)]
+Section = Literal["difficulty", "wrong", "reading", "checker", "fit", "replies"]
 Accuracy = Annotated[float, Field(gt=0.01, lt=0.99)]
 
 
@@ -23,7 +29,7 @@ class _Knobs(BaseModel):
 
 
 class Difficulty(_Knobs):
-    """What makes a question right or wrong for an LLM that answers alone.
+    """What makes a question of one kind right or wrong for an LLM that answers alone.
 
     Attributes:
         loading: Least and largest weight of a question's difficulty; each LLM has its own.
@@ -39,7 +45,7 @@ class Difficulty(_Knobs):
         role_noise: LLM x question x role x position. Another prompt is another chance.
         call_noise: Repetition of one call. Small: asking again changes nothing, so that
             voting over samples of one LLM helps little.
-        answer_only: Logits added when asked to answer without steps, per kind.
+        answer_only: Logits added when asked to answer without steps.
     """
 
     loading: tuple[Positive, Positive]
@@ -50,7 +56,7 @@ class Difficulty(_Knobs):
     family_sd: NonNegative
     role_noise: NonNegative
     call_noise: NonNegative
-    answer_only: dict[Kind, float]
+    answer_only: float
 
     @model_validator(mode="after")
     def _check(self) -> "Difficulty":
@@ -58,9 +64,6 @@ class Difficulty(_Knobs):
             raise ValueError("loading: the least must not be above the largest")
         if self.subject_share**2 + self.level_share**2 > 1.0:
             raise ValueError("subject_share^2 + level_share^2 must be at most 1")
-        missing = {"choice", "maths", "code"} - set(self.answer_only)
-        if missing:
-            raise ValueError(f"answer_only: no value for {', '.join(sorted(missing))}")
         return self
 
 
@@ -71,10 +74,13 @@ class WrongAnswers(_Knobs):
         tempting: How often a wrong answer is the question's most tempting one; the others
             share the rest. High: errors agree, and a majority may be wrong.
         family: How often an LLM falls for what its family falls for.
+        stray: How often a wrong answer to a maths question is one of 20 other numbers instead.
+            High: errors seldom agree, and a vote helps. Of choice and code there are no others.
     """
 
     tempting: Share
     family: Share
+    stray: Share
 
 
 class Reading(_Knobs):
@@ -134,22 +140,44 @@ class RoleKnobs(_Knobs):
     elsewhere: float | None = None
 
 
+class Length(_Knobs):
+    """How the number of completion tokens varies around the LLM's usual one, which is its mean.
+
+    Most replies are log-normal; a share of them is log-normal with another spread and the same
+    median, which makes a heavy tail.
+
+    Attributes:
+        log_sd: Spread of most replies on the log scale.
+        long_share: Share of replies with the other spread; 0 is a plain log-normal.
+        long_log_sd: The other spread. Large: a few replies are many times as long.
+    """
+
+    log_sd: NonNegative
+    long_share: Share
+    long_log_sd: NonNegative
+
+
 class Replies(_Knobs):
     """Form of a reply.
 
     Attributes:
         blank_rate: Share of replies that are empty or hold no answer.
-        length_log_sd: Spread of the number of completion tokens on the log scale.
+        length: Spread of the number of completion tokens, by style.
         start_s: Seconds until the first token.
         read_per_s: Prompt tokens read in a second.
         write_per_s: Completion tokens written in a second.
     """
 
     blank_rate: Share
-    length_log_sd: NonNegative
+    length: Mapping[Style, Length]
     start_s: NonNegative
     read_per_s: Positive
     write_per_s: Positive
+
+    @model_validator(mode="after")
+    def _check(self) -> "Replies":
+        _check_keys("length", self.length, ("answer only", "step by step"))
+        return self
 
 
 class WorldSettings(_Knobs):
@@ -160,6 +188,7 @@ class WorldSettings(_Knobs):
         source: Where the targets come from.
         targets: Accuracy by LLM and kind of task, alone, step by step. Intercepts are solved
             for these.
+        difficulty: Its knobs, by kind of task.
         subjects: Subjects that have effects of their own, by kind. Effects sum to zero over
             each list, so that the targets hold for a set that covers it evenly. A subject
             that is not listed has none.
@@ -169,7 +198,7 @@ class WorldSettings(_Knobs):
     name: str
     source: str
     targets: dict[str, dict[Kind, Accuracy]]
-    difficulty: Difficulty
+    difficulty: Mapping[Kind, Difficulty]
     wrong: WrongAnswers
     reading: Reading
     checker: Checker
@@ -177,6 +206,29 @@ class WorldSettings(_Knobs):
     replies: Replies
     subjects: dict[Kind, tuple[str, ...]]
     roles: dict[str, RoleKnobs]
+
+    @model_validator(mode="after")
+    def _check(self) -> "WorldSettings":
+        _check_keys("difficulty", self.difficulty, ("choice", "maths", "code"))
+        return self
+
+    def with_knobs(self, section: Section, **knobs: Any) -> "WorldSettings":
+        """Return these settings with other values of some knobs of ``section``.
+
+        For asking what a knob causes, as in ``with_knobs("reading", fatigue=0.0)``. Those of
+        ``difficulty`` are changed for every kind of task.
+
+        Raises:
+            ConfigError: no such knob, or a value that it can't have.
+        """
+        fields = self.model_dump()
+        changed = fields[section]
+        for target in changed.values() if section == "difficulty" else (changed,):
+            target.update(knobs)
+        try:
+            return WorldSettings.model_validate(fields)
+        except ValidationError as error:
+            raise ConfigError(f"settings {self.name!r}: {error}") from None
 
     def duty(self, role: str) -> Duty:
         """Return the duty of ``role``."""
@@ -191,3 +243,9 @@ class WorldSettings(_Knobs):
         if subject in knobs.subjects:
             return self.fit.own
         return self.fit.other if knobs.elsewhere is None else knobs.elsewhere
+
+
+def _check_keys(field: str, values: Mapping[Any, Any], keys: tuple[str, ...]) -> None:
+    missing = [key for key in keys if key not in values]
+    if missing:
+        raise ValueError(f"{field}: no value for {', '.join(missing)}")

@@ -62,6 +62,7 @@ def test_request_and_reply() -> None:
             "messages": [{"role": "user", "content": "2 + 2 = ?"}],
             "temperature": 0.2,
             "max_tokens": 50,
+            "seed": 0,
         }
     ]
     assert KEY in str(server.headers)
@@ -83,7 +84,27 @@ def test_parameters_without_system_and_temperature() -> None:
         (message("a", stop="stop_sequence"), "a", "stop"),
         (message(stop="refusal"), "", "refusal"),
         (message(stop="tool_use", content=[{"type": "tool_use", "id": "1"}]), "", "other"),
-        (message(content=[{"type": "thinking", "thinking": "hm"}]), "", "stop"),
+        # Thoughts are no answer.
+        (message(content=[{"type": "thinking", "thinking": "Answer: 5"}]), "", "stop"),
+        (
+            message(
+                content=[
+                    {"type": "thinking", "thinking": "5?", "signature": "x"},
+                    {"type": "redacted_thinking", "data": "x"},
+                    {"type": "text", "text": "4"},
+                ]
+            ),
+            "4",
+            "stop",
+        ),
+        (message(stop="max_tokens", content=[{"type": "thinking", "thinking": "5"}]), "", "length"),
+        (message(stop="model_context_window_exceeded"), "", "length"),
+        (message("Let me see.", stop="tool_use"), "Let me see.", "other"),
+        (message("wait", stop="pause_turn"), "wait", "other"),
+        (message("I cannot.", stop="refusal"), "I cannot.", "refusal"),
+        (message(content=[]), "", "stop"),
+        (message(content=["4", None, {"type": "text"}]), "", "stop"),
+        (message("naïve ∑ 中文 🙂\u2028\x00"), "naïve ∑ 中文 🙂\u2028\x00", "stop"),
         (message("4", stop=None), "4", "other"),
         (message("4", stop=["end_turn"]), "4", "other"),
         (message("\ud83d!"), "\ufffd!", "stop"),
@@ -123,13 +144,6 @@ def test_a_lasting_fault_is_given_up(status: int, kind: str, attempts: int) -> N
     error, server = fail(Reply({"type": "error", "error": {"message": "no"}}, status, SOON))
     assert error.kind == kind
     assert len(server.asked) == attempts
-
-
-def test_a_long_retry_after_does_not_hold_up_the_run() -> None:
-    """The SDK would sleep for an hour; the limit on the whole call ends it."""
-    error, server = fail(Reply({}, 429, {"Retry-After": "3600"}), timeout_s=0.3, max_retries=1)
-    assert error.kind in ("timeout", "rate_limit")
-    assert len(server.asked) <= 2
 
 
 @pytest.mark.parametrize(

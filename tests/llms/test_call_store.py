@@ -16,13 +16,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hieramas_lib.errors import ConfigError
-from hieramas_lib.llms.call_store import CallStore, Totals
+from hieramas_lib.llms.call_store import CallStore
+from hieramas_lib.llms.call_totals import Totals
 from hieramas_lib.llms.chat import ChatRequest, Completion, Message
 
 REQUEST = ChatRequest("small", (Message("system", "s"), Message("user", "Who?\nYou?")), 0.2)
 
 
-def put(store: CallStore, request: ChatRequest = REQUEST, paid: bool = True, **fields) -> str:
+def put(
+    store: CallStore,
+    request: ChatRequest = REQUEST,
+    paid: bool = True,
+    role: str = "",
+    mark: int | None = None,
+    **fields,
+) -> str:
     """Store an answer to ``request`` and return its key."""
     key = request.key("openai", "maker/small")
     values = {
@@ -42,6 +50,8 @@ def put(store: CallStore, request: ChatRequest = REQUEST, paid: bool = True, **f
         model="maker/small",
         request=request.canonical("openai", "maker/small"),
         paid=paid,
+        role=role,
+        mark=mark,
     )
     return key
 
@@ -90,6 +100,8 @@ def test_totals() -> None:
         prompt_tokens=50,
         completion_tokens=10,
     )
+    store.get("unknown")
+    assert (store.totals().hits, store.totals().misses) == (2, 1)
 
 
 @given(st.permutations([0.1, 0.2, 0.3, 1e-9, 1e6, 0.7]))
@@ -123,6 +135,47 @@ def test_replay_of_nothing_and_of_another_file(tmp_path: Path) -> None:
         CallStore(tmp_path / "text")
 
 
+def test_another_version_of_the_file_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "calls.sqlite"
+    CallStore(path).close()
+    db = sqlite3.connect(path)
+    db.execute("PRAGMA user_version = 1")
+    db.close()
+    for mode in ("cache", "replay"):
+        with pytest.raises(
+            ConfigError, match=r"calls\.sqlite: .*found 1, expected 2.*move the file"
+        ):
+            CallStore(path, mode)
+
+
+def test_a_mark_goes_with_the_answer_or_stays_with_the_outcome() -> None:
+    store = CallStore()
+
+    def outcomes() -> list[str]:
+        return [o for (o,) in store.rows("SELECT outcome FROM unanswered ORDER BY id")]
+
+    marks = [store.send(f"k{n}", name="small", role="", most_usd=None) for n in range(4)]
+    assert outcomes() == [""] * 4
+    put(store, mark=marks[0])
+    store.fail(marks[1], None)
+    store.fail(marks[2], "timeout")
+    assert outcomes() == ["timeout", ""]
+
+
+def test_the_answer_and_its_mark_change_together_or_not_at_all() -> None:
+    store = CallStore()
+    mark = store.send("k", name="small", role="", most_usd=None)
+    with pytest.raises(sqlite3.Error):
+        put(store, mark=mark, cost_usd=object())
+    assert (store.count(), len(store.rows("SELECT 1 FROM unanswered"))) == (0, 1)
+    with pytest.raises(ZeroDivisionError), store.transaction() as db:
+        db.execute("DELETE FROM unanswered")
+        _ = 1 / 0
+    assert len(store.rows("SELECT 1 FROM unanswered")) == 1
+    put(store, mark=mark)
+    assert store.count() == 1
+
+
 @pytest.mark.parametrize(
     ("asked", "expected"),
     [
@@ -145,11 +198,27 @@ def test_a_miss_names_what_differs(asked: ChatRequest, expected: str) -> None:
     assert "max_tokens" not in str(miss)
 
 
+def test_a_miss_looks_at_the_same_model_and_role_first_and_then_at_others() -> None:
+    store = CallStore()
+    system = Message("system", "Role: Critic\nPosition: alone\nStyle: answer only")
+    critic = ChatRequest("small", (system, Message("user", "Who?")), 0.2)
+    put(store, critic, role="Critic")
+    for n in range(600):
+        put(store, ChatRequest("small", (Message("user", "Who?"),), 0.2, sample=n))
+    hotter = ChatRequest("small", critic.messages, 0.3)
+    said = store.explain_miss(hotter, hotter.canonical("openai", "maker/small"))
+    assert said == "the nearest stored call differs in temperature: stored 0.2, asked 0.3"
+    said = store.explain_miss(critic, critic.canonical("openai", "maker/large"))
+    assert said.endswith("differs in model: stored 'maker/small', asked 'maker/large'")
+    said = store.explain_miss(critic, critic.canonical("openai", "maker/small"))
+    assert said == "the same request is stored"
+
+
 def test_a_miss_without_anything_to_compare() -> None:
     store = CallStore(keep_requests=False)
     put(store)
     miss = store.miss(REQUEST, REQUEST.canonical("openai", "maker/small"))
-    assert "no request of this model" in str(miss)
+    assert "no stored request to compare it with" in str(miss)
 
 
 def test_no_environment_variable_gets_into_the_file(tmp_path: Path, monkeypatch) -> None:
@@ -185,8 +254,10 @@ sys.path.insert(0, sys.argv[3])
 from test_call_store import put, CallStore, ChatRequest
 store = CallStore(Path(sys.argv[1]))
 for n in range(int(sys.argv[4])):
-    put(store, ChatRequest("small", (), sample=n, max_tokens=int(sys.argv[2])))
+    mark = store.send("k", name="small", role="", most_usd=None)
+    put(store, ChatRequest("small", (), sample=n, max_tokens=int(sys.argv[2])), mark=mark)
     print(n, flush=True)
+    assert store.get(ChatRequest("small", (), max_tokens=0).key("openai", "maker/small"))
 """
 
 
@@ -199,20 +270,47 @@ def write_in_another_process(path: Path, writer: int, count: int) -> subprocess.
 
 def test_four_processes_write_at_once(tmp_path: Path) -> None:
     path = tmp_path / "calls.sqlite"
-    writers = [write_in_another_process(path, n, 250) for n in range(4)]
+    put(CallStore(path), ChatRequest("small", (), max_tokens=0))
+    writers = [write_in_another_process(path, n, 250) for n in range(1, 5)]
     for writer in writers:
         assert writer.communicate(timeout=60)[0].split()[-1] == "249"
+        assert writer.returncode == 0
     store = CallStore(path)
-    assert store.count() == 1000
-    for writer in range(4):
+    assert store.count() == 1 + 1000
+    assert store.rows("SELECT times FROM hits") == [(1000,)], "all wrote this one row"
+    assert store.rows("SELECT 1 FROM unanswered") == []
+    for writer in range(1, 5):
         key = ChatRequest("small", (), sample=249, max_tokens=writer).key("openai", "maker/small")
         assert store.get(key) is not None
+
+
+def test_four_processes_make_the_file_at_once(tmp_path: Path) -> None:
+    for attempt in range(3):
+        path = tmp_path / f"{attempt}.sqlite"
+        code = (
+            "import sys, time; from pathlib import Path\n"
+            "from hieramas_lib.llms.call_store import CallStore\n"
+            "input(); CallStore(Path(sys.argv[1]))"
+        )
+        openers = [
+            subprocess.Popen([sys.executable, "-c", code, str(path)], stdin=subprocess.PIPE)
+            for _ in range(4)
+        ]
+        for opener in openers:
+            assert opener.stdin is not None
+            opener.stdin.write(b"\n")
+            opener.stdin.flush()
+        assert [opener.wait() for opener in openers] == [0] * 4
+        for opener in openers:
+            assert opener.stdin is not None
+            opener.stdin.close()
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="kill -9 is POSIX")
 def test_a_kill_loses_no_answer_that_was_used(tmp_path: Path) -> None:
     path = tmp_path / "calls.sqlite"
-    writer = write_in_another_process(path, 0, 10**6)
+    put(CallStore(path), ChatRequest("small", (), max_tokens=0))
+    writer = write_in_another_process(path, 1, 10**6)
     assert writer.stdout is not None
     said = writer.stdout.readline()
     time.sleep(0.05)
@@ -221,6 +319,7 @@ def test_a_kill_loses_no_answer_that_was_used(tmp_path: Path) -> None:
     writer.wait()
     writer.stdout.close()
     store = CallStore(path)
-    assert store.count() in (last + 1, last + 2)
+    assert store.count() - 1 in (last + 1, last + 2)
+    assert len(store.rows("SELECT 1 FROM unanswered")) <= 1
     store.close()
     assert sqlite3.connect(path).execute("PRAGMA integrity_check").fetchone() == ("ok",)

@@ -13,7 +13,14 @@ import pytest
 from hieramas_lib.errors import CallError, ConfigError
 from hieramas_lib.llms import local_client
 from hieramas_lib.llms.chat import ChatRequest, Completion, Message
-from hieramas_lib.llms.local_client import LocalClient, file_identity, gguf_path, grammar_of
+from hieramas_lib.llms.local_client import (
+    LocalClient,
+    file_identity,
+    gguf_path,
+    grammar_of,
+    identity_in,
+    local_origin,
+)
 from hieramas_lib.llms.pool import LLMSpec
 from hieramas_lib.paths import ROOT
 
@@ -170,6 +177,38 @@ def test_a_real_answer(capfd) -> None:
     assert 1 <= answer.completion_tokens <= 8
     assert answer.latency_s > 0
     assert capfd.readouterr() == ("", "")
+
+
+def ask_as(prompting: str, examples: list[dict[str, str]], **fields: object) -> Completion:
+    asked = LLMSpec.model_validate(
+        spec().model_dump() | {"prompting": prompting} | {"examples": examples}
+    )
+    messages = (Message("user", "What is the capital of France?"),)
+    request = ChatRequest("tiny", messages, **{"max_tokens": 12} | fields)
+    return asyncio.run(LocalClient(asked).complete(request))
+
+
+@needs_model
+def test_a_text_to_go_on_with_is_answered_within_its_line() -> None:
+    shots = [{"question": "What is the capital of Spain?", "answer": "Madrid"}]
+    answer = ask_as("completion", shots)
+    assert answer.text.startswith("Paris")
+    assert "\n" not in answer.text
+    assert answer.finish_reason == "stop"
+    options = ("Rome\nAnswer: A", "Paris\nAnswer: B")
+    for prompting in ("completion", "plain"):
+        held = ask_as(prompting, shots, options=options)
+        assert held.text == options[1]
+        assert held.prompt_tokens > 10
+
+
+def test_calls_of_one_file_asked_in_two_ways_do_not_mix() -> None:
+    plain = spec().model_copy(update={"prompting": "plain"})
+    origins = [local_origin(each, "98 bytes, abc") for each in (spec(), plain)]
+    assert origins == ["98 bytes, abc; chat", "98 bytes, abc; plain"]
+    assert [identity_in(origin) for origin in origins] == ["98 bytes, abc"] * 2
+    bare = ChatRequest("tiny", (Message("user", "hi"),))
+    assert len({bare.key("local", "m", origin) for origin in origins}) == 2
 
 
 @needs_model

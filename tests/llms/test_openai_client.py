@@ -78,6 +78,7 @@ def test_request_and_reply() -> None:
             ],
             "temperature": 0.2,
             "max_tokens": 50,
+            "seed": 0,
         }
     ]
     assert server.headers[0]["authorization"] == f"Bearer {KEY}"
@@ -127,7 +128,23 @@ def test_a_lone_surrogate_is_sent_as_a_replacement() -> None:
         (chat("4", {"reason": "stop"}), "4", "other"),
         (chat([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]), "ab", "stop"),
         (chat("\ud83d broken", "stop"), "\ufffd broken", "stop"),
-        (chat(None, "stop", reasoning_content="hm"), "", "stop"),
+        # Thoughts are no answer, wherever a server puts them.
+        (chat(None, "stop", reasoning_content="Answer: 5"), "", "stop"),
+        (chat(None, "length", reasoning="Answer: 5", reasoning_details=[{}]), "", "length"),
+        (chat("", "stop", reasoning="Answer: 5"), "", "stop"),
+        (
+            chat(
+                [{"type": "thinking", "thinking": [{"text": "5"}]}, {"type": "text", "text": "4"}]
+            ),
+            "4",
+            "stop",
+        ),
+        # A tool call that nobody asked for, with and without words beside it.
+        (chat("Let me see.", "tool_calls", tool_calls=[{"id": "1"}]), "Let me see.", "other"),
+        (chat(None, "function_call", function_call={"name": "f"}), "", "other"),
+        (chat("partly", "content_filter"), "partly", "refusal"),
+        (chat("partly", "stop", refusal="I stop here."), "partly", "refusal"),
+        (chat("naïve ∑ 中文 🙂\u2028\x00", "stop"), "naïve ∑ 中文 🙂\u2028\x00", "stop"),
     ],
 )
 def test_unusual_replies_are_completions(reply: dict, text: str, finish: str) -> None:
@@ -164,6 +181,15 @@ def test_usage(usage: dict | None, tokens: tuple[int, int], cost: float | None) 
     assert answer.cost_usd == cost
 
 
+def test_a_reasoning_model_that_ran_out_of_room() -> None:
+    """No text, and all that was paid for it: 900 hidden tokens."""
+    usage = {"prompt_tokens": 7, "completion_tokens": 900, "total_tokens": 907}
+    usage["completion_tokens_details"] = {"reasoning_tokens": 900}
+    answer, _ = ask(Reply(chat(None, "length", usage, reasoning="hm, " * 300)))
+    assert (answer.text, answer.finish_reason) == ("", "length")
+    assert (answer.prompt_tokens, answer.completion_tokens) == (7, 900)
+
+
 def test_missing_usage_is_unpriced_not_free() -> None:
     with serve(Reply(chat(usage=None))) as server:
         llm = spec(server.url)
@@ -192,12 +218,6 @@ def test_a_lasting_fault_is_given_up(status: int, kind: str, attempts: int) -> N
     assert len(server.asked) == attempts
 
 
-def test_a_long_retry_after_does_not_hold_up_the_run() -> None:
-    error, server = fail(Reply({}, 429, {"Retry-After": "3600"}))
-    assert error.kind == "rate_limit"
-    assert len(server.asked) == 1
-
-
 @pytest.mark.parametrize(
     "reply",
     [
@@ -224,7 +244,7 @@ def test_malformed_replies(reply: Reply) -> None:
         ({"error": {"code": 429, "message": "slow down"}}, "rate_limit"),
         ({"error": {"code": 502, "message": "upstream"}}, "server"),
         ({"error": {"message": "?"}}, "server"),
-        ({"choices": [{"error": {"code": 402, "message": "no credit"}}]}, "rejected"),
+        ({"choices": [{"error": {"code": 413, "message": "too long"}}]}, "rejected"),
     ],
 )
 def test_faults_reported_with_status_200(body: dict, kind: str) -> None:

@@ -8,11 +8,12 @@ import yaml
 
 from hieramas_lib.errors import ConfigError
 from hieramas_lib.llms.chat import ChatRequest
-from hieramas_lib.llms.pool import LLMPool, LLMSpec, load_pool
+from hieramas_lib.llms.pool import LLMPool, LLMSpec, load_pool, shipped_pools
+from hieramas_lib.llms.world import World, load_settings
 from hieramas_lib.paths import data_path
 
 PAPERS = load_pool(data_path("llm_pool.yaml"))
-SHIPPED = [data_path("llm_pool.yaml"), *sorted(data_path("pools").glob("*.yaml"))]
+SHIPPED = shipped_pools()
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
@@ -37,6 +38,47 @@ def test_the_papers_pool() -> None:
     thinkers = {spec.name for spec in PAPERS.llms if spec.max_tokens == 8192}
     assert thinkers == {"gpt-5-mini", "gpt-5-nano", "qwen3-8b"}
     assert {spec.max_tokens for spec in PAPERS.llms} == {1024, 8192}
+
+
+def test_the_qwen_pool_is_a_part_of_the_papers() -> None:
+    qwen = load_pool(data_path("pools", "qwen.yaml"))
+    assert qwen.llms == tuple(spec for spec in PAPERS.llms if spec.family == "qwen")
+    assert len(qwen.llms) == 2
+    assert qwen.skip_profile == PAPERS.skip_profile
+
+
+def test_the_anthropic_pool() -> None:
+    pool = load_pool(data_path("pools", "anthropic.yaml"))
+    assert {(s.client, s.key_env, s.base_url) for s in pool.llms} == {
+        ("anthropic", "ANTHROPIC_API_KEY", None)
+    }
+    assert not any(spec.takes_temperature for spec in pool.llms)
+    assert [spec.cost(1e6, 1e6) for spec in pool.llms] == [24.0, 12.0, 0.6]
+
+
+def test_local_pools_are_free_and_need_no_key() -> None:
+    local, servers = (load_pool(data_path("pools", f"{n}.yaml")) for n in ("local", "servers"))
+    for spec in (*local.llms, *servers.llms):
+        assert spec.key_env is None
+        assert spec.cost(1e6, 1e6) == 0
+    assert len({spec.model for spec in local.llms}) == 1
+    assert len({(spec.prompting, spec.examples) for spec in local.llms}) == 2
+    assert len({spec.address for spec in servers.llms}) == len(servers.llms)
+
+
+@pytest.mark.parametrize("difficulty", ["hard", "mmlu-like"])
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+def test_each_shipped_pool_has_a_twin_in_every_world(path: Path, difficulty: str) -> None:
+    pool = load_pool(path)
+    twin = pool.simulated()
+    world = World((), load_settings(difficulty), twin, seed=0)
+    for name in twin.names:
+        world.check(name)
+    # A twin is as valid as if it had been read from a file.
+    assert LLMPool.model_validate(twin.model_dump()) == twin
+    assert [(s.prompting, s.examples, s.base_url) for s in twin.llms] == [
+        ("chat", (), None) for _ in twin.llms
+    ]
 
 
 def test_the_limit_of_a_call() -> None:
@@ -67,7 +109,7 @@ def test_a_free_reference() -> None:
     free = load_pool(data_path("pools", "local.yaml"))
     assert free.reference_cost == 1.0
     mixed = free.model_copy(update={"llms": (*free.llms, PAPERS.llms[0])})
-    with pytest.raises(ConfigError, match="'smollm2-135m' is free and others are not"):
+    with pytest.raises(ConfigError, match="'smollm2-examples' is free and others are not"):
         _ = mixed.reference_cost
 
 

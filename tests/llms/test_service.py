@@ -12,7 +12,9 @@ import pytest
 from hieramas_lib.errors import BudgetExceeded, CallError, ConfigError, ReplayMiss
 from hieramas_lib.llms.budget import Budget
 from hieramas_lib.llms.call_store import CallStore
+from hieramas_lib.llms.call_summary import UNDER_WAY, Unanswered, unanswered
 from hieramas_lib.llms.chat import ChatRequest, Completion, Message
+from hieramas_lib.llms.layout import Header
 from hieramas_lib.llms.pool import LLMPool, LLMSpec, Price
 from hieramas_lib.llms.service import LLMService
 
@@ -75,6 +77,18 @@ def test_an_answer_is_priced_keyed_and_stored_before_it_is_used() -> None:
     # 100 tokens in at $1, 10 out at $10 a million.
     assert answer == Completion("answer 1", "stop", 100, 10, 2e-4, 0.5, False, key)
     assert llms.store.get(key) == replace(answer, cached=True)
+
+
+def test_the_store_is_told_who_was_asked() -> None:
+    llms = service(Stub())
+    llms.store.experiment = "07_main"
+    header = Header("Critic", "proposer").render()
+    system = Message("system", f"{header}\n\nBe strict.\nRole: none of yours")
+    asyncio.run(llms.complete(ChatRequest("small", (system, Message("user", "hi")))))
+    asyncio.run(llms.complete(ask()))
+    assert llms.store.rows("SELECT name, role, experiment FROM calls") == [
+        ("small", "Critic", "07_main"), ("small", "", "07_main"),
+    ]  # fmt: skip
 
 
 def test_the_client_knows_the_price_better() -> None:
@@ -296,6 +310,92 @@ def test_a_failed_call_that_may_have_been_billed_is_charged_its_reservation(
     # Two letters and 16 tokens of allowance at $1, 20 tokens out at $10 a million; 5 attempts.
     assert budget.spent_usd == pytest.approx(5 * 218e-6 if charged else 0.0)
     assert budget.made == charged
+
+
+@pytest.mark.parametrize(
+    ("error", "kept"),
+    [
+        (CallError("timeout", "-"), ["timeout"]),
+        (CallError("rate_limit", "-"), []),
+        (ConfigError("wrong key"), []),
+        (ZeroDivisionError("a bug after the reply"), ["ZeroDivisionError"]),
+    ],
+)
+def test_a_call_that_may_have_been_billed_without_an_answer_is_kept_in_mind(
+    error: Exception, kept: list[str]
+) -> None:
+    stub = Stub(fail=lambda n: n == 1)
+    stub.error, stub.attempts = error, 5
+    llms = service(stub)
+    with pytest.raises(type(error)):
+        asyncio.run(llms.complete(ask()))
+    asyncio.run(llms.complete(ask()))
+    found = unanswered(llms.store)
+    assert [call.outcome for call in found] == kept
+    assert [call.most_usd for call in found] == [pytest.approx(5 * 218e-6)] * len(kept)
+
+
+def test_a_cancelled_call_is_kept_in_mind_and_one_under_way_is_told_apart() -> None:
+    llms = service(Stub(wait_s=5), price=None)
+
+    async def story() -> list[Unanswered]:
+        task = asyncio.create_task(llms.complete(ask()))
+        await asyncio.sleep(0.01)
+        meanwhile = unanswered(llms.store)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        return meanwhile
+
+    assert asyncio.run(story()) == [Unanswered("small", "", "", UNDER_WAY, 1, None)]
+    assert unanswered(llms.store) == [Unanswered("small", "", "", "cancelled", 1, None)]
+
+
+@pytest.mark.parametrize("client", ["simulated", "local"])
+def test_calls_that_nobody_bills_are_not_marked(client: str) -> None:
+    stub = Stub(fail=lambda n: True)
+    stub.error = CallError("timeout", "-")
+    llms = service(stub, client=client)
+    with pytest.raises(CallError):
+        asyncio.run(llms.complete(ask()))
+    assert unanswered(llms.store) == []
+
+
+def test_calls_go_out_as_often_as_the_llm_allows() -> None:
+    llms = service(Stub(), max_per_minute=1200)
+
+    async def many() -> None:
+        await asyncio.gather(*(llms.complete(ask(n)) for n in range(5)))
+
+    began = time.monotonic()
+    asyncio.run(many())
+    # Four gaps of 50 ms; a machine that is busy makes them longer, never shorter.
+    assert time.monotonic() - began >= 0.19
+    assert asyncio.run(llms.complete(ask(0))).cached
+
+
+def test_nobody_waits_for_a_turn_that_comes_after_the_time_is_over() -> None:
+    stub = Stub()
+    budget = Budget(usd=1.0, seconds=60)
+    llms = service(stub, budget=budget, max_per_minute=1)
+
+    async def two() -> list[Completion | BaseException]:
+        jobs = [llms.complete(ask(n)) for n in range(2)]
+        return await asyncio.gather(*jobs, return_exceptions=True)
+
+    first, second = asyncio.run(two())
+    assert isinstance(first, Completion)
+    assert isinstance(second, BudgetExceeded)
+    assert second.limit == "seconds"
+    assert (stub.calls, budget.made) == (1, 1)
+    assert budget.spent_usd == pytest.approx(2e-4)
+
+
+def test_why_a_call_was_not_found() -> None:
+    llms = service(Stub(), max_tokens=99)
+    asyncio.run(llms.complete(ask()))
+    assert llms.explain_miss(ask()) == "the same request is stored"
+    longer = replace(ask(), max_tokens=None)
+    assert llms.explain_miss(longer).endswith("differs in max_tokens: stored 20, asked 99")
 
 
 def test_the_limit_of_a_call_is_the_llms_own_unless_it_has_one() -> None:

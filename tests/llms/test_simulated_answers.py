@@ -2,9 +2,16 @@ import pytest
 from world_cases import choice_tasks, code_task, maths_task
 
 from hieramas_lib.llms.layout import Header
-from hieramas_lib.llms.simulated_answers import read_answer, render_answer, wrong_answers
+from hieramas_lib.llms.simulated_answers import (
+    read_answer,
+    render_answer,
+    stray_answers,
+    wrong_answers,
+)
 from hieramas_lib.llms.simulated_plans import judge_plan, write_plan
 from hieramas_lib.llms.simulated_texts import write_answer, write_blank
+from hieramas_lib.tasks.grading import grade
+from hieramas_lib.tasks.load import load_tasks
 from hieramas_lib.tasks.task import Task
 
 TASKS = [choice_tasks(2)[1], maths_task(), code_task()]
@@ -36,6 +43,24 @@ def test_wrong_answers_leave_out_the_gold_and_put_tempting_ones_first() -> None:
     assert wrong_answers(plain) == ("-4", "-6", "-7")
     assert wrong_answers(Task("t", "b", "maths", "algebra", "?", "1")) == ("2", "0", "5")
     assert "0" not in wrong_answers(Task("t", "b", "maths", "algebra", "?", "x+1", tempting=("x",)))
+
+
+def test_strays_are_numbers_that_nobody_else_gives() -> None:
+    plain = Task("t", "b", "maths", "algebra", "?", "5", tempting=("7", "3"))
+    assert stray_answers(plain)[:4] == ("8", "2", "9", "1")
+    assert len(set(stray_answers(plain))) == 20
+    assert not {"5", "7", "3"} & set(stray_answers(plain))
+    based = Task("t", "b", "maths", "number_theory", "?", "14_{7}", tempting=("10",))
+    assert not {"14", "7", "10"} & set(stray_answers(based))
+    assert stray_answers(code_task()) == stray_answers(choice_tasks(1)[0]) == ()
+
+
+def test_strays_are_graded_as_wrong_and_read_back() -> None:
+    for task in load_tasks("maths")[::5]:
+        for stray in stray_answers(task)[::9]:
+            text = write_answer(task, stray, Header("R", "alone"), "solver", 0.5)
+            assert read_answer(task, text) == stray
+            assert grade(task, text).status == "wrong", (task.id, stray)
 
 
 def test_spelling_does_not_hide_a_known_answer() -> None:

@@ -71,9 +71,7 @@ def code_task() -> Task:
 
 def quiet(settings: WorldSettings, **difficulty: object) -> WorldSettings:
     """The settings without blank replies, and with other knobs of difficulty."""
-    replies = settings.replies.model_copy(update={"blank_rate": 0.0})
-    changed = settings.difficulty.model_copy(update=difficulty)
-    return settings.model_copy(update={"replies": replies, "difficulty": changed})
+    return settings.with_knobs("replies", blank_rate=0.0).with_knobs("difficulty", **difficulty)
 
 
 def ask(

@@ -1,0 +1,121 @@
+"""What a call passes before it goes out: its LLM's concurrency, the budget, the rate."""
+
+import asyncio
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Self
+
+from hieramas_lib.errors import CallError, ConfigError
+from hieramas_lib.llms.budget import Budget, Reservation
+from hieramas_lib.llms.chat import ChatRequest, Completion
+from hieramas_lib.llms.pool import LLMPool, LLMSpec
+from hieramas_lib.llms.rate import Rate
+
+_UNBILLED = ("rejected", "rate_limit")
+"""Kinds of failed calls that no provider bills: they were refused, not answered."""
+
+_LOOK_AGAIN_S = 0.05
+"""Wait for a budget that calls of another event loop or service hold."""
+
+
+class CallLimits:
+    """The limits as one event loop sees them: semaphores cannot be shared between loops.
+
+    Args:
+        pool: The LLMs, with their concurrency.
+        budget: Shared by all loops; None for none.
+        rates: Shared by all loops, by the name of the LLM; those without one have no limit.
+    """
+
+    def __init__(self, pool: LLMPool, budget: Budget | None, rates: Mapping[str, Rate]) -> None:
+        self.budget = budget
+        self.rates = rates
+        self.gates = {spec.name: asyncio.Semaphore(spec.max_concurrency) for spec in pool.llms}
+        self.reserved = 0
+        self.call_ended = asyncio.Event()
+
+    def admit(self, spec: LLMSpec, request: ChatRequest, attempts: int) -> "Admission":
+        """Return a call's way through the limits; ``attempts`` is how often it may be sent."""
+        return Admission(self, spec, request, attempts)
+
+
+class Admission:
+    """A call's way through the limits: ``async with`` waits for its turn, and charges it after.
+
+    Attributes:
+        sent: Set it when the call goes out: from then on it may be billed.
+        answer: Set it when there is one.
+
+    Raises:
+        BudgetExceeded: the call could pass a limit, and may not go out.
+    """
+
+    def __init__(
+        self, limits: CallLimits, spec: LLMSpec, request: ChatRequest, attempts: int
+    ) -> None:
+        self._limits = limits
+        self._spec, self._request, self._attempts = spec, request, attempts
+        self._held: Reservation | None = None
+        self.sent = False
+        self.answer: Completion | None = None
+
+    async def __aenter__(self) -> Self:
+        gate = self._limits.gates[self._spec.name]
+        await gate.acquire()
+        try:
+            if self._limits.budget:
+                await self._reserve(self._limits.budget)
+            await self._wait_for_turn()
+        except BaseException:
+            self._free(billed=False)
+            raise
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._free(billed=self.sent and not unbilled(error))
+
+    async def _reserve(self, budget: Budget) -> None:
+        """Hold room for the call, waiting for calls in flight if they hold too much of it."""
+        limits = self._limits
+        while (held := budget.reserve(self._spec, self._request, self._attempts)) is None:
+            if limits.reserved:
+                limits.call_ended.clear()
+                await limits.call_ended.wait()
+            else:
+                await asyncio.sleep(_LOOK_AGAIN_S)
+        limits.reserved += 1
+        self._held = held
+
+    async def _wait_for_turn(self) -> None:
+        """Wait as the LLM's rate asks; not at all if the time is over by then."""
+        rate = self._limits.rates.get(self._spec.name)
+        if rate is None:
+            return
+        wait_s = rate.take()
+        if self._limits.budget:
+            self._limits.budget.check_time(wait_s)
+        await asyncio.sleep(wait_s)
+
+    def _free(self, billed: bool) -> None:
+        limits = self._limits
+        limits.gates[self._spec.name].release()
+        if limits.budget is None or self._held is None:
+            return
+        if billed:
+            limits.budget.settle(self._held, self.answer)
+        else:
+            limits.budget.release(self._held)
+        limits.reserved -= 1
+        limits.call_ended.set()
+
+
+def unbilled(error: BaseException | None) -> bool:
+    """Whether a call that ended with ``error`` has certainly cost nothing."""
+    if isinstance(error, CallError):
+        return error.kind in _UNBILLED
+    return isinstance(error, ConfigError)
