@@ -31,20 +31,29 @@ seed = 0  # of the random generator
 graphs = 100  # size K of the pool
 density_low = 0.3  # smallest share of forward edges, of n(n-1)/2
 density_high = 0.7  # largest share of forward edges
+generator = "reference"  # how graphs are drawn, reference or uniform
 
 # %%
 from collections import Counter
 
-import numpy as np
 import pandas as pd
 from IPython.display import display
 
+from hieramas_lib.errors import ConfigError
 from hieramas_lib.experiments.figures import save_figure
 from hieramas_lib.experiments.graph_drawing import draw_topology
-from hieramas_lib.experiments.plots import density_histogram, jaccard_matrix
+from hieramas_lib.experiments.plots import density_histogram
+from hieramas_lib.experiments.plots import jaccard_matrix as draw_matrix
 from hieramas_lib.experiments.runs import start_run
 from hieramas_lib.experiments.tables import presentable
-from hieramas_lib.teams.graph_pool import reference_pool
+from hieramas_lib.teams.graph_pool import reference_pool, uniform_pool
+from hieramas_lib.teams.pool_statistics import (
+    PoolStatistics,
+    densities,
+    end_shares,
+    jaccard_matrix,
+    shapes,
+)
 from hieramas_lib.teams.roles import load_roles
 from hieramas_lib.teams.topology import Topology, jaccard
 
@@ -55,9 +64,12 @@ run = start_run(
         "graphs": graphs,
         "density_low": density_low,
         "density_high": density_high,
+        "generator": generator,
     },
 )
 config = run.config
+if config.generator not in ("reference", "uniform"):
+    raise ConfigError(f"generator: {config.generator!r} is neither 'reference' nor 'uniform'")
 print(run)
 
 # %% [markdown]
@@ -75,12 +87,14 @@ print(run)
 # role): **9 graphs**. Beyond what this generator reaches, two roles may be read by a third (3 graphs),
 # and all three pairs may be joined (6 graphs). That makes 18 connected DAGs, so a pool of 100 cannot exist.
 # (The published code tries a thousand times for every question, warns, and goes on with 9.) Ours
-# holds all there are, and says so.
+# holds all there are, and says so. If only the *shape* counts, and not which role sits where, four
+# are left: the chain, one read by two, two read by one, and all three pairs.
 
 # %%
 small = reference_pool(3, 100, density=(0.3, 0.7), seed=0)
 print(len(small), "graphs.", small.note)
 print(Counter(len(topology.edges) for topology in small), "edges: graphs")
+print([len(group) for group in shapes(small)], "graphs of each shape")
 
 # %% [markdown]
 # Two graphs can be compared by the *Jaccard similarity* of their edge sets: edges in both, divided
@@ -113,7 +127,11 @@ except ValueError as error:
 # %%
 roles = load_roles("choice").names
 density = (config.density_low, config.density_high)
-pool = reference_pool(len(roles), config.graphs, density=density, seed=config.seed)
+if config.generator == "reference":
+    pool = reference_pool(len(roles), config.graphs, density=density, seed=config.seed)
+else:
+    pool = uniform_pool(len(roles), config.graphs, seed=config.seed)
+about = PoolStatistics.of(pool)
 pool.save(run.folder / "graph_pool.json")
 print(len(pool), "graphs over", len(roles), "roles.", pool.note)
 
@@ -122,14 +140,13 @@ print(len(pool), "graphs over", len(roles), "roles.", pool.note)
 # the three graphs most often selected in the paper have densities from 0.23 to 0.32.
 
 # %%
-densities = np.array([topology.density for topology in pool])
 save_figure(
     run,
-    density_histogram({"pool": densities}),
+    density_histogram({"pool": densities(pool)}),
     "density",
     caption=f"Density of the {len(pool)} graphs of the pool, edges / n(n-1).",
     simulated=False,
-    alt=f"Histogram of densities from {densities.min():.2f} to {densities.max():.2f}.",
+    alt=f"Histogram of densities from {about.density.low:.2f} to {about.density.high:.2f}.",
 )
 
 # %% [markdown]
@@ -137,14 +154,12 @@ save_figure(
 # shows the Jaccard similarity of the first twelve graphs; the printed mean is over all pairs.
 
 # %%
-first = list(pool)[:12]
-matrix = [[jaccard(a, b) for b in first] for a in first]
-pairs = [jaccard(a, b) for i, a in enumerate(pool) for b in list(pool)[:i]]
-mean_similarity = float(np.mean(pairs))
-print(f"mean over {len(pairs)} pairs: {mean_similarity:.3f}")
+matrix = jaccard_matrix(pool)
+print(f"mean over all pairs: {about.jaccard.mean:.3f}")
+print(f"{about.graphs} graphs have {about.shapes} shapes")
 save_figure(
     run,
-    jaccard_matrix(matrix, labels=[str(i) for i in range(len(first))]),
+    draw_matrix(matrix[:12, :12], labels=[str(i) for i in range(min(12, len(pool)))]),
     "jaccard",
     caption="Jaccard similarity of the edge sets of the first twelve graphs of the pool.",
     simulated=False,
@@ -155,8 +170,8 @@ save_figure(
 # **A sparse and a dense example.** Messages flow from left to right; sources and sinks are marked.
 
 # %%
-sparsest = pool[int(densities.argmin())]
-densest = pool[int(densities.argmax())]
+sparsest = pool[int(densities(pool).argmin())]
+densest = pool[int(densities(pool).argmax())]
 for name, topology in (("sparsest", sparsest), ("densest", densest)):
     edges = len(topology.edges)
     figure = save_figure(
@@ -170,17 +185,13 @@ for name, topology in (("sparsest", sparsest), ("densest", densest)):
     display(figure)
 
 # %% [markdown]
-# **Who begins, who ends.** By construction every graph has exactly one source. How often each role
-# is a source or a sink shows whether the generator favours anybody.
+# **Who begins, who ends.** The reference generator gives every graph exactly one source; a graph
+# drawn uniformly may have several. How often each role is a source or a sink shows whether the
+# generator favours anybody.
 
 # %%
-ends = pd.DataFrame(
-    {
-        "role": roles,
-        "source_share": [np.mean([i in t.sources for t in pool]) for i in range(len(roles))],
-        "sink_share": [np.mean([i in t.sinks for t in pool]) for i in range(len(roles))],
-    }
-)
+source_share, sink_share = end_shares(pool)
+ends = pd.DataFrame({"role": roles, "source_share": source_share, "sink_share": sink_share})
 run.save_table(
     ends, "ends", "Share of the pool in which a role is a source or a sink", simulated=False
 )
@@ -190,29 +201,30 @@ presentable(ends)
 # ## What we saw
 
 # %%
-edge_counts = [len(topology.edges) for topology in pool]
-sources = [len(topology.sources) for topology in pool]
-sinks = [len(topology.sinks) for topology in pool]
 metrics = pd.DataFrame(
     {
-        "graphs": [len(pool)],
-        "edges_min": [min(edge_counts)],
-        "edges_mean": [np.mean(edge_counts)],
-        "edges_max": [max(edge_counts)],
-        "density_mean": [densities.mean()],
-        "jaccard_mean": [mean_similarity],
-        "sources_mean": [np.mean(sources)],
-        "sinks_mean": [np.mean(sinks)],
+        "graphs": [about.graphs],
+        "shapes": [about.shapes],
+        "edges_min": [about.edges.low],
+        "edges_mean": [about.edges.mean],
+        "edges_max": [about.edges.high],
+        "density_mean": [about.density.mean],
+        "jaccard_mean": [about.jaccard.mean],
+        "sources_mean": [about.sources.mean],
+        "sinks_mean": [about.sinks.mean],
+        "depth_mean": [about.depth.mean],
     }
 )
 run.save_metrics(metrics)
 run.save_table(metrics, "pool", f"The graph pool of {len(roles)} roles", simulated=False)
+alike = "there is something to choose" if about.jaccard.mean < 0.5 else "they are much alike"
 conclusions = [
-    f"The pool holds {len(pool)} distinct graphs with {min(edge_counts)} to {max(edge_counts)} edges "
-    f"(mean {np.mean(edge_counts):.1f}); density {densities.min():.2f} to {densities.max():.2f}.",
-    f"Two graphs share on average {mean_similarity:.0%} of their edges: "
-    + ("there is something to choose." if mean_similarity < 0.5 else "they are much alike."),
-    f"A graph has on average {np.mean(sources):.1f} sources and {np.mean(sinks):.1f} sinks.",
+    f"The pool holds {about.graphs} distinct graphs of {about.shapes} shapes, with {about.edges.low} to "
+    f"{about.edges.high} edges (mean {about.edges.mean:.1f}); density {about.density.low:.2f} to "
+    f"{about.density.high:.2f}.",
+    f"Two graphs share on average {about.jaccard.mean:.0%} of their edges: {alike}.",
+    f"A graph has on average {about.sources.mean:.1f} sources and {about.sinks.mean:.1f} sinks, and its "
+    f"longest chain has {about.depth.mean:.1f} roles.",
 ]
 run.save_conclusions(conclusions)
 print("\n".join(conclusions))
@@ -224,7 +236,8 @@ print("\n".join(conclusions))
 #    the three steps above (the wanted number is rounded down), set `my_range`, and run the cell.
 # 2. Set `density_high` to 1.0 and `graphs` to 200 and run again. Does the mean similarity rise or
 #    fall, and why?
-# 3. How many of the 18 graphs of three roles join all three pairs, and why is it that number?
+# 3. Set `generator` to `uniform`. What becomes of the density and of the number of sources, and why?
+# 4. How many of the 18 graphs of three roles join all three pairs, and why is it that number?
 #
 # **With your own roles.** Write a role file like `data/roles/choice.yaml` and pass its path to
 # `load_roles`; everything above works unchanged.

@@ -24,12 +24,12 @@
 # **Utility** is the yardstick: accuracy minus 0.01 for every *reference call* spent. A reference
 # call is one usual call of the dearest LLM, so one such call must bring one point of accuracy.
 #
-# Reads: a shipped benchmark and the simulated pool. Writes: one run folder with three figures and two
-# tables. About a minute. Offline and free; the LLMs are **simulated**, so the numbers say whether
-# the learner works, and nothing about the real models whose names they carry.
+# Reads: a shipped benchmark, or one of your own, and the simulated pool. Writes: one run folder with
+# three figures and two tables. About a minute. Offline and free; the LLMs are **simulated**, so the
+# numbers say whether the learner works, and nothing about the real models whose names they carry.
 
 # %% tags=["parameters"]
-benchmark = "knowledge"  # knowledge, maths or humaneval
+benchmark = "knowledge"  # knowledge, maths, humaneval, or the path of a benchmark.yaml
 pool = "simulated"  # or the path of a pool file with real LLMs
 budget_usd = 0.0  # spending limit, for real LLMs
 difficulty = "hard"  # simulated world, mmlu-like or hard
@@ -38,6 +38,7 @@ width = 2  # proposers of a supernode, W
 graphs = 100  # size K of the graph pool
 decision = "gemma-3-27b"  # LLM that gives the final answer of a team
 strongest = "gpt-5-mini"  # LLM to compare with, alone
+alone = []  # further LLMs to compare with, alone
 passes = 4  # times each training question is used
 group = 4  # rollouts of a question in a batch
 credit = "multi_level"  # multi_level, final_only or node_only
@@ -50,7 +51,12 @@ import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
-from hieramas_lib.experiments.benchmark import check_plan, open_benchmark, setting_of
+from hieramas_lib.experiments.benchmark import (
+    check_plan,
+    held_out,
+    open_benchmark,
+    setting_of,
+)
 from hieramas_lib.experiments.figures import save_figure
 from hieramas_lib.experiments.plots import anchors, learning_curve, selection_heatmap
 from hieramas_lib.experiments.records import evaluate
@@ -66,8 +72,7 @@ from hieramas_lib.learning.rewards import PaperReward, effective_reward
 from hieramas_lib.learning.stage1 import Stage1Settings
 from hieramas_lib.methods.fixed import PolicyTeam, decision_alone, random_policy
 from hieramas_lib.methods.hieramas import HieraMAS, HieraMASSettings
-from hieramas_lib.methods.single import cot
-from hieramas_lib.tasks.load import load_tasks
+from hieramas_lib.methods.single import base, cot
 
 # %%
 run = start_run(
@@ -82,6 +87,7 @@ run = start_run(
         "graphs": graphs,
         "decision": decision,
         "strongest": strongest,
+        "alone": alone,
         "passes": passes,
         "group": group,
         "credit": credit,
@@ -94,7 +100,8 @@ check_plan(
     pool=config.pool,
     benchmarks=[config.benchmark],
     seeds=config.seeds,
-    llms={"decision": config.decision, "strongest": config.strongest},
+    llms={"decision": config.decision, "strongest": config.strongest}
+    | {f"alone, place {place}": llm for place, llm in enumerate(config.alone, start=1)},
     at_least_one={"width": config.width, "graphs": config.graphs},
 )
 settings = HieraMASSettings(
@@ -156,7 +163,7 @@ pd.DataFrame(
 
 # %%
 async def train_and_test(seed: int) -> tuple[HieraMAS, pd.DataFrame]:
-    """Open a new world, train the policy in it, and answer the test questions in five ways."""
+    """Open a new world, train the policy in it, and answer the test questions in all ways."""
     world = open_benchmark(
         config.benchmark,
         pool=config.pool,
@@ -179,6 +186,7 @@ async def train_and_test(seed: int) -> tuple[HieraMAS, pd.DataFrame]:
         PolicyTeam("Trained policy", *common, trained.policy, features, sampled=False, seed=seed),
         decision_alone(*common),
         cot(config.strongest, world.llms, world.space.roles, name="Strongest LLM alone"),
+        *(base(llm, world.llms, world.space.roles, name=f"Base, {llm}") for llm in config.alone),
     ]
     frames = [await evaluate(m, world.test, pool=world.llms.pool, seed=seed) for m in methods]
     return trained, pd.concat(frames, ignore_index=True)
@@ -190,8 +198,9 @@ async def train_and_test(seed: int) -> tuple[HieraMAS, pd.DataFrame]:
 # the graph is stage 2 (notebook 06).
 
 # %%
-test = load_tasks(config.benchmark, "test")
-planned = len(config.seeds) * 5 * len(test)  # five ways to answer every test question
+test = held_out(config.benchmark)
+ways = 5 + len(config.alone)  # to answer every test question
+planned = len(config.seeds) * ways * len(test)
 results = [await train_and_test(seed) for seed in tqdm(config.seeds, desc="seeds", file=sys.stdout)]
 systems = [system for system, _ in results]
 records = pd.concat([frame for _, frame in results], ignore_index=True)
@@ -258,7 +267,7 @@ save_figure(
     selection_heatmap(shares, title="synthesizer"),
     "synthesizers",
     caption="LLM in the synthesizer position of each role under the trained policy, share of test "
-    f"questions over {len(systems)} seeds.",
+    f"questions over {len(systems)} seeds ({setting.text}).",
     simulated=setting.simulated,
     alt="Matrix of roles by LLMs; the last column is the share of questions that skip the role.",
 )
@@ -299,7 +308,7 @@ save_figure(
     "anchors",
     caption=caption + " Intervals over test questions.",
     simulated=setting.simulated,
-    alt="Utilities of five ways to answer with intervals, best first.",
+    alt="Utilities of the ways to answer with intervals, best first.",
 )
 
 # %% [markdown]
@@ -330,7 +339,7 @@ gain_table = pd.DataFrame(
 run.save_table(
     gain_table,
     "gains",
-    "Utility of the trained policy minus that of another, with 95 % intervals over "
+    f"Utility of the trained policy minus that of another ({setting.text}), with 95 % intervals over "
     + ("seeds." if len(by_seed) > 1 else "questions."),
     simulated=setting.simulated,
 )
@@ -350,7 +359,12 @@ def sentence(other: str) -> str:
     return f"The trained policy {verdict} “{other}”: utility difference {gain}."
 
 
+width_of_interval = max((gain.high - gain.low) / 2 for gain in gains.values())
 conclusions = [sentence(other) for other in gains]
+conclusions.append(
+    f"{setting.text[0].upper()}{setting.text[1:]}; {len(test)} questions, {len(config.seeds)} seeds: "
+    f"differences below about {width_of_interval:.2f} cannot be told from chance here."
+)
 run.save_conclusions(conclusions)
 print("\n".join(conclusions))
 

@@ -24,11 +24,11 @@
 # answers, minus the utility of the chosen ones. It can be measured here because the pool is
 # simulated, so every graph can be run on every test question. With real models that is a fortune.
 #
-# Reads: a shipped benchmark and the simulated pool. Writes: one run folder with two figures and one
-# table. About a minute. Offline and free; the LLMs are **simulated**.
+# Reads: a shipped benchmark, or one of your own, and the simulated pool. Writes: one run folder with
+# two figures and one table. About a minute. Offline and free; the LLMs are **simulated**.
 
 # %% tags=["parameters"]
-benchmark = "knowledge"  # knowledge, maths or humaneval
+benchmark = "knowledge"  # knowledge, maths, humaneval, or the path of a benchmark.yaml
 pool = "simulated"  # or the path of a pool file with real LLMs
 budget_usd = 0.0  # spending limit, for real LLMs
 difficulty = "hard"  # simulated world, mmlu-like or hard
@@ -54,6 +54,7 @@ from hieramas_lib.errors import ConfigError
 from hieramas_lib.experiments.benchmark import (
     Benchmark,
     check_plan,
+    held_out,
     open_benchmark,
     setting_of,
 )
@@ -68,7 +69,6 @@ from hieramas_lib.learning.policy import ActionSpace, constant_policy
 from hieramas_lib.learning.rewards import utility
 from hieramas_lib.learning.stage2 import Stage2Settings
 from hieramas_lib.methods.hieramas import HieraMAS, HieraMASSettings
-from hieramas_lib.tasks.load import load_tasks
 from hieramas_lib.teams.executor import Job, run_batch
 from hieramas_lib.teams.graph_pool import GraphPool
 from hieramas_lib.teams.roles import RoleSet
@@ -245,7 +245,7 @@ async def choices(seed: int) -> tuple[GraphLabels, HieraMAS, pd.DataFrame]:
 
 
 # %%
-test = load_tasks(config.benchmark, "test")[: config.tests or None]
+test = held_out(config.benchmark)[: config.tests or None]
 planned = len(config.seeds) * len(test)
 print(f"{planned * config.graphs:,} rollouts for the table of utilities, cached calls included")
 results = [await choices(seed) for seed in tqdm(config.seeds, desc="seeds", file=sys.stdout)]
@@ -316,7 +316,7 @@ save_figure(
     draw_topology(topology, systems[0].space.roles.names),
     "favourite",
     caption=f"The graph chosen most often in seed {config.seeds[0]}, for {share:.0%} of the test "
-    f"questions: {len(topology.edges)} edges, id {topology.id}.",
+    f"questions: {len(topology.edges)} edges, id {topology.id} ({setting.text}).",
     simulated=setting.simulated,
     alt=f"Drawing of a graph with {len(topology.edges)} edges.",
 )

@@ -33,7 +33,7 @@
 # says nothing about real models.
 
 # %% tags=["parameters"]
-benchmarks = ["knowledge", "maths", "humaneval"]  # any of the three
+benchmarks = ["knowledge", "maths", "humaneval"]  # any of these, or benchmark.yaml paths
 pool = "simulated"  # or the path of a pool file with real LLMs
 budget_usd = 0.0  # spending limit, for real LLMs
 difficulty = "hard"  # simulated world, mmlu-like or hard
@@ -56,6 +56,7 @@ from tqdm import tqdm
 from hieramas_lib.experiments.benchmark import (
     Benchmark,
     check_plan,
+    held_out,
     open_benchmark,
     setting_of,
 )
@@ -70,7 +71,6 @@ from hieramas_lib.methods.fixed import PolicyTeam, decision_alone, random_policy
 from hieramas_lib.methods.hieramas import HieraMAS, HieraMASSettings
 from hieramas_lib.methods.single import base, cot, self_consistency
 from hieramas_lib.paths import data_path
-from hieramas_lib.tasks.load import load_tasks
 
 # %%
 run = start_run(
@@ -179,7 +179,7 @@ async def results(name: str, seed: int) -> pd.DataFrame:
 
 # %%
 planned = sum(
-    len(config.seeds) * 9 * len(load_tasks(name, "test")[: config.tests or None])
+    len(config.seeds) * 9 * len(held_out(name)[: config.tests or None])
     for name in config.benchmarks
 )  # nine methods answer every test question
 plan = [(name, seed) for name in config.benchmarks for seed in config.seeds]
@@ -292,7 +292,7 @@ def verdict(name: str) -> str:
     return f"{name}, {setting.text}, difference in utility: HieraMAS {'; '.join(parts)}."
 
 
-conclusions = [verdict(name) for name in config.benchmarks]
+conclusions = [verdict(name) for name in records["benchmark"].unique()]
 run.save_conclusions(conclusions)
 print("\n".join(conclusions))
 

@@ -1,4 +1,4 @@
-"""Everything a notebook needs to work on one shipped benchmark, with simulated or real LLMs."""
+"""Everything a notebook needs to work on one benchmark, with simulated or real LLMs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,26 +6,28 @@ from functools import cache
 from pathlib import Path
 
 from hieramas_lib.errors import ConfigError
+from hieramas_lib.experiments.benchmark_source import BenchmarkSource, benchmark_source
 from hieramas_lib.experiments.config import RunConfig
-from hieramas_lib.learning.encoder import ShippedVectors
+from hieramas_lib.learning.encoder import Encoder
 from hieramas_lib.learning.features import Featurizer
 from hieramas_lib.learning.policy import ActionSpace
 from hieramas_lib.learning.space import TeamSpace
 from hieramas_lib.llms.budget import Budget
 from hieramas_lib.llms.call_store import CallStore
 from hieramas_lib.llms.connect import connect
-from hieramas_lib.llms.pool import load_pool
+from hieramas_lib.llms.pool import LLMPool, load_pool
 from hieramas_lib.llms.service import LLMService
-from hieramas_lib.llms.world import World, load_settings
+from hieramas_lib.llms.world import World
 from hieramas_lib.paths import ROOT, data_path, results_path
-from hieramas_lib.tasks.load import BENCHMARKS, load_tasks
 from hieramas_lib.tasks.task import Task
 from hieramas_lib.teams.graph_pool import reference_pool
-from hieramas_lib.teams.roles import load_roles
 from hieramas_lib.teams.team import Reads
 
 SIMULATED = "simulated"
-"""Name of the pool that needs no key: the twin of ``data/llm_pool.yaml``."""
+"""Name of the pool that needs no key: the twin of ``data/llm_pool.yaml``.
+
+``"simulated:data/pools/qwen.yaml"`` is the twin of another pool file.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,7 @@ class Setting:
 
     Attributes:
         simulated: Whether they are simulated ones, which say nothing about real models.
-        text: For captions, e.g. ``"hard simulated world"`` or ``"pool data/llm_pool.yaml"``.
+        text: For captions, e.g. ``"hard simulated world"`` or ``"real LLMs: a, b"``.
     """
 
     simulated: bool
@@ -50,7 +52,7 @@ class Benchmark:
     test: tuple[Task, ...]
     llms: LLMService
     space: TeamSpace
-    encoder: ShippedVectors
+    encoder: Encoder
 
     @property
     def reference_cost(self) -> float:
@@ -83,12 +85,11 @@ def check_plan(
         ConfigError: names the parameter and what it may be.
     """
     for name in benchmarks:
-        if name not in BENCHMARKS:
-            raise ConfigError(f"benchmark: {name!r} is not one of {', '.join(BENCHMARKS)}")
+        benchmark_source(name).encoder()
     for field, values in (("benchmarks", benchmarks), ("seeds", seeds)):
         if not values:
             raise ConfigError(f"{field}: give at least one")
-    names = load_pool(_pool_file(pool)).names
+    names = pool_of(pool).names
     for field, llm in llms.items():
         if llm not in names:
             raise ConfigError(f"{field}: {llm!r} is not in pool {pool}; it has {', '.join(names)}")
@@ -113,8 +114,10 @@ def open_benchmark(
     """Open benchmark ``name``.
 
     Args:
-        name: ``"knowledge"``, ``"maths"`` or ``"humaneval"``.
-        pool: ``"simulated"``, or the path of a pool file, relative to the project.
+        name: ``"knowledge"``, ``"maths"``, ``"humaneval"``, or the path of a file that describes
+            one of your own: see :func:`~.benchmark_source.benchmark_source`.
+        pool: ``"simulated"``, the path of a pool file, relative to the project, or
+            ``"simulated:"`` and such a path.
         budget_usd: Spending limit of this process for a pool file with prices; see
             :func:`real_llms`.
         difficulty: Settings of the simulated world, see ``data/simulation``.
@@ -129,13 +132,12 @@ def open_benchmark(
         ConfigError: an unknown benchmark, difficulty, LLM or pool file, a missing key, or paid
             LLMs without a budget; before any call.
     """
-    splits = {split: load_tasks(name, split) for split in ("train", "val", "test")}
-    llms = (
-        _simulated_llms(load_tasks(name), difficulty, seed)
-        if pool == SIMULATED
-        else real_llms(_pool_file(pool), budget_usd)
-    )
-    roles = load_roles(splits["train"][0].kind)
+    source = benchmark_source(name)
+    if _is_simulated(pool):
+        llms = _simulated_llms(pool_of(pool), source, difficulty, seed)
+    else:
+        llms = real_llms(ROOT / pool, budget_usd)
+    roles = source.roles
     space = TeamSpace(
         roles=roles,
         actions=ActionSpace(llms.pool.names, width),
@@ -143,15 +145,38 @@ def open_benchmark(
         decision=llms.pool[decision].name,
         reads=reads,
     )
-    return Benchmark(**splits, llms=llms, space=space, encoder=ShippedVectors())
+    return Benchmark(
+        source.train, source.val, source.test, llms=llms, space=space, encoder=source.encoder()
+    )
+
+
+def held_out(name: str) -> tuple[Task, ...]:
+    """Return the test split of benchmark ``name``, for planning; see :func:`open_benchmark`."""
+    return benchmark_source(name).test
 
 
 def setting_of(config: RunConfig) -> Setting:
     """Name the LLMs behind a run that declares ``pool`` and ``difficulty``."""
     values = config.plain()
-    if values["pool"] == SIMULATED:
-        return Setting(simulated=True, text=f"{values['difficulty']} simulated world")
-    return Setting(simulated=False, text=f"pool {values['pool']}")
+    pool, world = values["pool"], f"{values['difficulty']} simulated world"
+    if pool == SIMULATED:
+        return Setting(simulated=True, text=world)
+    if _is_simulated(pool):
+        return Setting(simulated=True, text=f"{world}, pool {pool_of(pool).name!r}")
+    return Setting(simulated=False, text=f"real LLMs: {', '.join(pool_of(pool).names)}")
+
+
+def pool_of(pool: str) -> LLMPool:
+    """Read the pool that a notebook's parameter ``pool`` means, a simulated one as such.
+
+    Raises:
+        ConfigError: the pool file is missing or malformed.
+    """
+    if pool == SIMULATED:
+        return load_pool(data_path("llm_pool.yaml")).simulated()
+    if _is_simulated(pool):
+        return load_pool(ROOT / pool.removeprefix(f"{SIMULATED}:")).simulated()
+    return load_pool(ROOT / pool)
 
 
 def real_llms(path: Path, budget_usd: float) -> LLMService:
@@ -187,10 +212,11 @@ def _connected(path: Path) -> tuple[LLMService, Budget]:
     return connect(pool, store=CallStore(store), budget=budget), budget
 
 
-def _simulated_llms(tasks: Sequence[Task], difficulty: str, seed: int) -> LLMService:
-    pool = load_pool(_pool_file(SIMULATED)).simulated()
-    return connect(pool, world=World(tasks, load_settings(difficulty), pool, seed))
+def _simulated_llms(
+    pool: LLMPool, source: BenchmarkSource, difficulty: str, seed: int
+) -> LLMService:
+    return connect(pool, world=World(source.tasks, source.settings(difficulty), pool, seed))
 
 
-def _pool_file(pool: str) -> Path:
-    return data_path("llm_pool.yaml") if pool == SIMULATED else ROOT / pool
+def _is_simulated(pool: str) -> bool:
+    return pool.partition(":")[0] == SIMULATED

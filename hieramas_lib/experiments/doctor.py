@@ -5,8 +5,9 @@ from collections.abc import Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
 
 from hieramas_lib.experiments.commit import current_commit
-from hieramas_lib.llms.pool import LLMPool, load_pool
-from hieramas_lib.paths import ROOT, data_path, results_path
+from hieramas_lib.experiments.first_call import listens, own_server
+from hieramas_lib.llms.pool import LLMPool, LLMSpec, load_pool, shipped_pools
+from hieramas_lib.paths import ROOT, results_path
 
 _PACKAGES = (
     "hieramas-lib", "torch", "torch-geometric", "numpy", "pandas", "matplotlib", "papermill",
@@ -15,17 +16,15 @@ _PACKAGES = (
 
 
 def findings(environment: Mapping[str, str]) -> Iterator[str]:
-    """Yield one line for each thing checked.
+    """Yield one line for each thing checked; nothing is called but servers on this machine.
 
     Raises:
         ConfigError: a pool file is missing or malformed.
     """
     yield f"python {platform.python_version()} on {platform.system()}; commit {current_commit()}"
     yield ", ".join(_version(name) for name in _PACKAGES)
-    pools = [load_pool(data_path("llm_pool.yaml"))]
-    pools += [load_pool(path) for path in sorted((ROOT / "data" / "pools").glob("*.yaml"))]
-    for pool in pools:
-        yield from _pool(pool, environment)
+    for path in shipped_pools():
+        yield from _pool(load_pool(path), str(path.relative_to(ROOT)), environment)
     yield f"results go to {results_path()}"
 
 
@@ -36,15 +35,27 @@ def _version(name: str) -> str:
         return f"{name} not installed"
 
 
-def _pool(pool: LLMPool, environment: Mapping[str, str]) -> Iterator[str]:
+def _pool(pool: LLMPool, path: str, environment: Mapping[str, str]) -> Iterator[str]:
     unpriced = [spec.name for spec in pool.llms if spec.price is None]
-    yield f"pool {pool.name!r}: {', '.join(pool.names)}" + (
+    yield f"pool {pool.name!r} ({path}): {', '.join(pool.names)}" + (
         f"; without a price: {', '.join(unpriced)}" if unpriced else ""
     )
     for name in sorted({spec.key_env for spec in pool.llms if spec.key_env}):
-        yield f"  key {name}: {'set' if environment.get(name) else 'not set'}"
-    for spec in pool.llms:
-        if spec.client == "local":
-            there = (ROOT / spec.model).exists()
-            fix = "" if there else ": `make setup` downloads it"
-            yield f"  model file {spec.model}: {'there' if there else 'missing'}{fix}"
+        there = bool(environment.get(name, "").strip())
+        yield f"  key {name}: {'set' if there else f'not set: run `export {name}=...`'}"
+    for line in dict.fromkeys(_place(spec) for spec in pool.llms):
+        if line:
+            yield f"  {line}"
+
+
+def _place(spec: LLMSpec) -> str:
+    """Say whether a model file or a server of one's own is there; empty for what is elsewhere."""
+    if spec.client == "local":
+        there = (ROOT / spec.model).expanduser().exists()
+        return (
+            f"model file {spec.model}: {'there' if there else 'missing: `make setup` fetches it'}"
+        )
+    address = own_server(spec)
+    if address is None:
+        return ""
+    return f"server {address}: {'listens' if listens(address) else 'not running'}"

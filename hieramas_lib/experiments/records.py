@@ -88,6 +88,11 @@ async def answer_all(
 
     await asyncio.gather(*(work() for _ in range(min(slots, len(tasks)))))
     if errors:
+        left = len(tasks) - len(results)
+        errors[0].add_note(
+            f"{len(results)} of {len(tasks)} tasks are answered and their calls kept in the call "
+            f"store; {left} are left, and the same run goes on with them"
+        )
         raise errors[0]
     return [results[index] for index in range(len(tasks))]
 

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from hieramas_lib.errors import ConfigError
 from hieramas_lib.experiments.commit import current_commit
 from hieramas_lib.experiments.config import RunConfig, declare, read_parameters, resolve, run_id
-from hieramas_lib.llms.call_store import Totals
+from hieramas_lib.llms.call_totals import Totals
 from hieramas_lib.llms.pool import LLMPool
 from hieramas_lib.llms.service import LLMService
 from hieramas_lib.paths import ROOT, results_path
@@ -84,11 +84,13 @@ class Run:
     def watch(self, llms: LLMService) -> LLMService:
         """Count the calls made through ``llms`` from here on as the run's; return it.
 
+        Their store keeps them under the name of the experiment.
         What its call store was used for before is not the run's: a process may share one store
         among runs. A store that is watched twice is counted once.
         """
         self._before.setdefault(id(llms.store), llms.store.totals())
         self._services.append(llms)
+        llms.store.experiment = self.experiment
         return llms
 
     def save_records(self, frame: "pd.DataFrame") -> None:

@@ -8,7 +8,8 @@ Item response, in logits::
 An LLM alone is right if margin plus call noise is above 0. The residual is logistic, so that over
 (LLM, question) pairs P(right) = sigmoid(the rest / its scale); being persistent, it makes
 repetition nearly deterministic. ``a`` is solved by integration over all draws, never over the
-tasks at hand, so that adding a task changes no answer to another one.
+tasks at hand, so that adding a task changes no answer to another one. The spreads of all these
+draws are knobs of the kind of task (:class:`~hieramas_lib.llms.world_settings.Difficulty`).
 """
 
 from collections.abc import Iterable

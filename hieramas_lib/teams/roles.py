@@ -6,9 +6,9 @@ import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from hieramas_lib.errors import ConfigError
-from hieramas_lib.llms.layout import Duty
+from hieramas_lib.llms.layout import Duty, answer_option
 from hieramas_lib.paths import data_path
-from hieramas_lib.tasks.task import Kind
+from hieramas_lib.tasks.task import LETTERS, Kind, Task
 
 
 class Role(BaseModel):
@@ -41,6 +41,8 @@ class RoleSet(BaseModel):
     Attributes:
         proposer, synthesizer, decision: Instructions of the three positions.
         answer_format: How an answer is to be given, by all that answer.
+        constrained: Whether LLMs whose decoding can be held to it (local ones) answer a choice
+            question with exactly one of its options, and nothing else.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -51,6 +53,7 @@ class RoleSet(BaseModel):
     synthesizer: str
     decision: str
     answer_format: str
+    constrained: bool = False
     roles: tuple[Role, ...]
 
     @property
@@ -58,9 +61,18 @@ class RoleSet(BaseModel):
         """Role names in declared order, the order of graph nodes."""
         return tuple(role.name for role in self.roles)
 
+    def options(self, task: Task, role: str) -> tuple[str, ...]:
+        """Return the answers to ``task`` that ``role`` is held to; none if it writes freely.
+
+        A role that is not of the team (the decision, an LLM alone) answers.
+        """
+        if not self.constrained or any(r.name == role and not r.answers for r in self.roles):
+            return ()
+        return tuple(map(answer_option, task.choices, LETTERS))
+
 
 def load_roles(name: str | Path) -> RoleSet:
-    """Read a role set: ``"choice"``, ``"maths"``, ``"code"``, or the path of a YAML file.
+    """Read a role set: the name of one that ships, such as ``"choice"``, or a YAML file's path.
 
     Raises:
         ConfigError: the file is missing or malformed.

@@ -12,6 +12,7 @@ from hieramas_lib.errors import BudgetExceeded, ConfigError
 from hieramas_lib.experiments.benchmark import Setting, real_llms, setting_of
 from hieramas_lib.experiments.config import declare, resolve
 from hieramas_lib.experiments.runs import start_run
+from hieramas_lib.llms.call_summary import summarise
 from hieramas_lib.llms.chat import ChatRequest, Completion, Message
 from hieramas_lib.llms.service import LLMService
 
@@ -60,6 +61,19 @@ def test_each_run_in_one_process_reports_its_own_calls(tmp_path: Path) -> None:
     assert [u["paid_usd"] for u in found] == pytest.approx([0.001] * 3)
 
 
+def test_the_call_store_knows_which_experiment_used_what(tmp_path: Path) -> None:
+    path = pool_file(tmp_path)
+    for experiment, samples in (("05_train", (0, 1)), ("07_main", (1, 2))):
+        run = start_run(experiment, {"seed": 0})
+        llms = run.watch(real_llms(path, 1.0))
+        for sample in samples:
+            ask(llms, sample)
+    totals = summarise(llms.store, "experiment")
+    assert {name: (t.made, t.hits) for name, t in totals.items()} == {
+        "05_train": (2, 0), "07_main": (1, 1),
+    }  # fmt: skip
+
+
 def test_another_limit_keeps_what_was_spent(tmp_path: Path, monkeypatch: Any) -> None:
     path = pool_file(tmp_path)
     llms = real_llms(path, 0.0015)
@@ -89,6 +103,11 @@ def test_paid_llms_need_a_limit_each_time_and_free_ones_none(tmp_path: Path) -> 
 def test_setting_names_the_llms_and_says_whether_they_are_simulated() -> None:
     declared = declare({"pool": "simulated", "difficulty": "hard"})
     simulated = resolve(declared, {}, "demo")
-    real = resolve(declared, {"pool": "data/llm_pool.yaml"}, "demo")
+    twin = resolve(declared, {"pool": "simulated:data/pools/qwen.yaml"}, "demo")
+    real = resolve(declared, {"pool": "data/pools/qwen.yaml"}, "demo")
     assert setting_of(simulated) == Setting(simulated=True, text="hard simulated world")
-    assert setting_of(real) == Setting(simulated=False, text="pool data/llm_pool.yaml")
+    assert setting_of(twin).simulated
+    assert setting_of(twin).text == "hard simulated world, pool 'simulated qwen'"
+    assert setting_of(real) == Setting(
+        simulated=False, text="real LLMs: qwen3-next-80b-a3b, qwen3-8b"
+    )

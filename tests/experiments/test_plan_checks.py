@@ -1,11 +1,13 @@
 """What a notebook opens, and the checks before anything is trained or paid for."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 
 import pytest
 
 from hieramas_lib.errors import ConfigError
 from hieramas_lib.experiments.benchmark import check_plan, open_benchmark
+from hieramas_lib.methods.fixed import decision_alone
 
 
 def plan(
@@ -27,7 +29,8 @@ def plan(
 
 def test_a_sound_plan_passes():
     plan()
-    plan(pool="data/pools/local.yaml", llms={"decision": "smollm2-135m"})
+    plan(pool="data/pools/local.yaml", llms={"decision": "smollm2-chat"})
+    plan(pool="simulated:data/pools/qwen.yaml", llms={"decision": "qwen3-8b"})
 
 
 @pytest.mark.parametrize(
@@ -39,6 +42,8 @@ def test_a_sound_plan_passes():
         ({"llms": {"strongest": "gpt-6"}}, "strongest: 'gpt-6' is not in pool simulated; it has"),
         ({"pool": "data/pools/local.yaml"}, "decision: 'gpt-5-mini' is not in pool"),
         ({"pool": "nowhere.yaml"}, "nowhere.yaml: no such pool file"),
+        ({"pool": "simulated:nowhere.yaml"}, "nowhere.yaml: no such pool file"),
+        ({"pool": "simulated:data/pools/qwen.yaml"}, "decision: 'gpt-5-mini' is not in pool"),
         ({"at_least_one": {"width": 0}}, "width: at least 1, got 0"),
     ],
 )
@@ -61,3 +66,19 @@ def test_simulated_benchmark_holds_splits_space_and_llms():
     assert len(bench.space.graphs) == 3
     assert bench.space.actions.llms == bench.llms.pool.names
     assert bench.reference_cost == pytest.approx(0.001)
+
+
+def test_the_twin_of_a_pool_file_answers() -> None:
+    opened = open_benchmark(
+        "maths",
+        pool="simulated:data/pools/anthropic.yaml",
+        seed=0,
+        graphs=3,
+        width=1,
+        decision="claude-haiku-5.5",
+    )
+    assert {spec.client for spec in opened.llms.pool.llms} == {"simulated"}
+    method = decision_alone(opened.space, opened.llms)
+    rollout = asyncio.run(method.answer(opened.test[0]))
+    assert rollout.grade.status in ("correct", "wrong", "unparsed", "empty")
+    assert rollout.usage.cost_usd > 0

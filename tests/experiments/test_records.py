@@ -82,6 +82,9 @@ def test_other_errors_stop_the_evaluation_and_name_the_task() -> None:
     with pytest.raises(BudgetExceeded) as caught:
         asyncio.run(answer_all(method, TASKS, slots=2))
     assert "scripted was answering task 'maths/0'" in caught.value.__notes__
+    answered = method.begun - 1
+    assert caught.value.__notes__[-1].startswith(f"{answered} of 6 tasks are answered")
+    assert f"{6 - answered} are left" in caught.value.__notes__[-1]
     assert method.begun < len(TASKS)
     assert method.under_way == 0
 

@@ -16,6 +16,7 @@ from serving import serving
 from hieramas_lib.errors import BudgetExceeded, CallError, ConfigError, ReplayMiss
 from hieramas_lib.llms.chat import ChatRequest, Completion, Message
 from hieramas_lib.llms.server import Served, make_app
+from hieramas_lib.llms.server_uvicorn import bind
 
 HELLO = [{"role": "user", "content": "2 + 2 = ?"}]
 
@@ -351,3 +352,9 @@ def test_a_client_that_hangs_up_in_the_middle_is_no_fault(
     assert door.chat().choices[0].message.content == "4"
     assert len(door.log) == 1
     assert caplog.text == ""
+
+
+def test_replies_are_not_held_back() -> None:
+    """By Nagle's algorithm, for 40 ms, which asyncio switches off only for such a socket."""
+    with bind() as listening:
+        assert listening.proto == socket.IPPROTO_TCP

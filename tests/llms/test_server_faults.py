@@ -247,7 +247,8 @@ def _by_call(log: list[Served], names: list[str]) -> dict[str, list[Served]]:
     """Sort the server's log by call.
 
     A body that was never answered can be any of the calls that the server never answered; which
-    of them does not matter, as the server did nothing for either.
+    of them does not matter, as the server did nothing for either. On a machine that is too busy,
+    a call can time out before the server hears of it.
     """
     by_digest: dict[str, list[Served]] = defaultdict(list)
     for served in log:
@@ -262,7 +263,8 @@ def _by_call(log: list[Served], names: list[str]) -> dict[str, list[Served]]:
         else:
             unanswered.append(attempts)
     rest = [name for name in names if name not in answered]
-    return answered | dict(zip(rest, unanswered, strict=True))
+    unheard: list[list[Served]] = [[] for _ in range(len(rest) - len(unanswered))]
+    return answered | dict(zip(rest, unanswered + unheard, strict=True))
 
 
 def check(trial: Trial) -> None:
@@ -293,6 +295,6 @@ def test_2000_calls_under_faults(tmp_path: Path, record_property: Callable[..., 
     trial = run_trial(tmp_path / "calls.sqlite", 2000, plan(0.4, seed=1))
     record_property("table: 2,000 calls under faults", trial.table())
     check(trial)
-    # On a quiet machine it is 1,896; a busy one makes some calls late.
+    # About 1,895 with the machine to itself; a busy one makes some calls late.
     assert len(trial.stored) > 1000
     assert {s.fault for log in trial.served.values() for s in log} == {None, *FAULTS}

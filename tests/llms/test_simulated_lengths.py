@@ -2,7 +2,7 @@ from statistics import fmean, median
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hieramas_lib.llms.simulated_lengths import draw_length
@@ -25,6 +25,7 @@ def test_without_long_ones_it_is_a_log_normal() -> None:
     assert draw_length(1, PLAIN, 1e-6) == 1
 
 
+@settings(max_examples=25, deadline=None)
 @given(
     st.floats(20, 2000), st.floats(0, 0.8), st.floats(0, 0.5), st.floats(0, 1.2)
 )  # fmt: skip

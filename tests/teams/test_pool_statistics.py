@@ -57,6 +57,13 @@ def test_shapes_agree_with_trying_every_renaming(a: Topology, b: Topology) -> No
     assert len(shapes([a, b])) == (1 if same else 2)
 
 
+def test_equal_degrees_of_all_neighbours_do_not_make_an_equal_shape() -> None:
+    a = Topology(6, ((0, 2), (0, 5), (2, 4), (3, 1), (3, 4), (4, 1), (5, 2), (5, 3)))
+    b = Topology(6, ((0, 1), (0, 2), (1, 3), (1, 5), (2, 5), (3, 2), (3, 4), (5, 4)))
+    assert not any(renamed(a, order) == b for order in permutations(range(6)))
+    assert len(shapes([a, b])) == 2
+
+
 def test_matrices_agree_with_one_by_one() -> None:
     pool = GraphPool(5, (Topology(5), *uniform_pool(5, 20, seed=3)))
     one_by_one = [[jaccard(a, b) for b in pool] for a in pool]
