@@ -87,10 +87,7 @@ def test_a_family_fails_together() -> None:
 
 def test_wrong_answers_cluster_as_measured() -> None:
     world = World(TASKS, load_settings("mmlu-like"), make_pool(), 1)
-    picks = {
-        llm: [world.wrong_answer(llm, task) for task in TASKS]
-        for llm in make_pool().names
-    }
+    picks = {llm: [world.wrong_answer(llm, task) for task in TASKS] for llm in make_pool().names}
     same: dict[bool, list[float]] = {True: [], False: []}
     for a, b in combinations(make_pool().llms, 2):
         agree = fmean(x == y for x, y in zip(picks[a.name], picks[b.name], strict=True))
@@ -104,8 +101,7 @@ def test_without_tempting_answers_the_wrong_ones_spread() -> None:
     settings = load_settings("hard").with_knobs("wrong", tempting=1 / 3, family=0.0)
     world = World(TASKS, settings, make_pool(), 1)
     a, b = (
-        [world.wrong_answer(llm, task) for task in TASKS]
-        for llm in ("gpt-5-nano", "gpt-4o-mini")
+        [world.wrong_answer(llm, task) for task in TASKS] for llm in ("gpt-5-nano", "gpt-4o-mini")
     )
     assert fmean(x == y for x, y in zip(a, b, strict=True)) == pytest.approx(1 / 3, abs=0.04)
 
