@@ -88,9 +88,7 @@ def run_local(
     from hieramas_lib.experiments import local_run
 
     with _errors():
-        path = local_run.run_local(
-            pool, budget_usd=budget_usd, force=force, on_progress=typer.echo
-        )
+        path = local_run.run_local(pool, budget_usd=budget_usd, force=force, on_progress=typer.echo)
         typer.echo(f"report: {path}")
 
 
@@ -123,14 +121,15 @@ def calibrate(
     ] = None,
 ) -> None:
     """Lay the simulated pool against real LLMs, and write down how near it comes."""
-    from hieramas_lib.experiments import calibration_report
-    from hieramas_lib.experiments.real_outcomes import FOLDER
+    from hieramas_lib.experiments.calibration.real_outcomes import FOLDER
+    from hieramas_lib.experiments.calibration.report import calibrate as compare
+    from hieramas_lib.experiments.calibration.report import write_calibration
     from hieramas_lib.paths import data_path
 
     with _errors():
-        calibration = calibration_report.calibrate(tables or FOLDER)
+        calibration = compare(tables or FOLDER)
         folder = to or data_path("simulation")
-        for path in calibration_report.write_calibration(calibration, folder):
+        for path in write_calibration(calibration, folder):
             typer.echo(path)
         for miss in calibration.misses():
             typer.echo(f"outside its goal: {miss}")

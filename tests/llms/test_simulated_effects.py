@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 from world_cases import ask, choice_tasks, make_pool, quiet, replies
 
-from hieramas_lib.experiments.outcome_statistics import agreement, interaction_sd
+from hieramas_lib.experiments.calibration.outcome_statistics import agreement, interaction_sd
 from hieramas_lib.llms.layout import Header, Section
 from hieramas_lib.llms.simulated_answers import read_answer
 from hieramas_lib.llms.simulated_plans import write_plan

@@ -7,8 +7,14 @@ import pytest
 from typer.testing import CliRunner
 
 from hieramas_lib.errors import ConfigError
-from hieramas_lib.experiments.calibration import Comparison, TableComparison, compare_tables
-from hieramas_lib.experiments.calibration_report import (
+from hieramas_lib.experiments.calibration.real_outcomes import (
+    FOLDER,
+    family,
+    humaneval_plus,
+    mmlu_redux,
+)
+from hieramas_lib.experiments.calibration.reply_lengths import LengthComparison, compare_lengths
+from hieramas_lib.experiments.calibration.report import (
     Calibration,
     as_json,
     as_markdown,
@@ -16,10 +22,9 @@ from hieramas_lib.experiments.calibration_report import (
     table_json,
     write_calibration,
 )
+from hieramas_lib.experiments.calibration.shipped_pool import PoolAccuracy, subject_variance
+from hieramas_lib.experiments.calibration.tables import Comparison, TableComparison, compare_tables
 from hieramas_lib.experiments.cli import app
-from hieramas_lib.experiments.pool_calibration import PoolAccuracy, subject_variance
-from hieramas_lib.experiments.real_outcomes import FOLDER, family, humaneval_plus, mmlu_redux
-from hieramas_lib.experiments.token_calibration import LengthComparison, compare_lengths
 from hieramas_lib.llms.world import load_settings
 from hieramas_lib.paths import data_path
 

@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from hieramas_lib.experiments.real_outcomes import Outcomes
+from hieramas_lib.experiments.calibration.real_outcomes import Outcomes
 from hieramas_lib.llms.chat import ChatRequest
 from hieramas_lib.llms.layout import Header
 from hieramas_lib.llms.pool import LLMPool, LLMSpec

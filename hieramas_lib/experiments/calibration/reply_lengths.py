@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from hieramas_lib.experiments.real_outcomes import FOLDER, read_lines, read_table
+from hieramas_lib.experiments.calibration.real_outcomes import FOLDER, read_lines, read_table
 from hieramas_lib.llms.layout import Style
 from hieramas_lib.llms.simulated_lengths import draw_length
 from hieramas_lib.llms.tokens import count_tokens

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from hieramas_lib.experiments import pool_calibration, token_calibration
-from hieramas_lib.experiments.calibration import GOAL, TableComparison, compare_tables
-from hieramas_lib.experiments.calibration_figures import draw_counts, draw_lengths
+from hieramas_lib.experiments.calibration import reply_lengths, shipped_pool
+from hieramas_lib.experiments.calibration.figures import draw_counts, draw_lengths
+from hieramas_lib.experiments.calibration.real_outcomes import FOLDER
+from hieramas_lib.experiments.calibration.reply_lengths import LengthComparison, compare_lengths
+from hieramas_lib.experiments.calibration.shipped_pool import PoolAccuracy, pool_accuracies
+from hieramas_lib.experiments.calibration.tables import GOAL, TableComparison, compare_tables
 from hieramas_lib.experiments.number_texts import number
-from hieramas_lib.experiments.pool_calibration import PoolAccuracy, pool_accuracies
-from hieramas_lib.experiments.real_outcomes import FOLDER
-from hieramas_lib.experiments.token_calibration import LengthComparison, compare_lengths
 from hieramas_lib.llms.world import load_settings
 
 DIFFICULTY: Final = "mmlu-like"
@@ -42,7 +42,7 @@ answers; the spreads of `length` to quantiles of tokens. These rows, and what fo
 "fitted". "Given" follows from the targets. All else is a check: nothing was tuned to it.
 
 **Goals.** A difference of at most {GOAL} for shares and correlations, of
-{token_calibration.GOAL:.0%} for quantiles of lengths, of {pool_calibration.GOAL} for the accuracies
+{reply_lengths.GOAL:.0%} for quantiles of lengths, of {shipped_pool.GOAL} for the accuracies
 of the shipped pool. Loadings have none: they depend on how they are estimated, here by the same fit
 for both.
 """
@@ -97,12 +97,12 @@ class Calibration:
             f"{row.what}, {row.llm}, {p:.0%} quantile ({simulated / real - 1:+.1%})"
             for row in self.lengths
             for p, real, simulated in row.quantiles()
-            if abs(simulated / real - 1) > token_calibration.GOAL
+            if abs(simulated / real - 1) > reply_lengths.GOAL
         ]
         pool = [
             f"{row.tasks}: {row.llm} ({row.accuracy - row.target:+.3f})"
             for row in self.pool
-            if abs(row.accuracy - row.target) > pool_calibration.GOAL
+            if abs(row.accuracy - row.target) > shipped_pool.GOAL
         ]
         return [*shares, *lengths, *pool]
 
@@ -182,7 +182,7 @@ def as_markdown(calibration: Calibration) -> str:
     for table in calibration.tables:
         parts.append(f"\n## {table.table}: {_sizes(table)}\n{_TABLE_HEAD}{_table_rows(table)}")
     parts.append(_LENGTH_HEAD.format(name=_LENGTHS_NAME) + _length_rows(calibration.lengths))
-    parts.append(_POOL_HEAD.format(worlds=pool_calibration.WORLDS) + _pool_rows(calibration.pool))
+    parts.append(_POOL_HEAD.format(worlds=shipped_pool.WORLDS) + _pool_rows(calibration.pool))
     return "".join(parts)
 
 

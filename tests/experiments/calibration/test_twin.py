@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from hieramas_lib.experiments.real_outcomes import Outcomes
-from hieramas_lib.experiments.twin import Twin
+from hieramas_lib.experiments.calibration.real_outcomes import Outcomes
+from hieramas_lib.experiments.calibration.twin import Twin
 from hieramas_lib.llms.simulated_answers import read_answer
 from hieramas_lib.llms.world import load_settings
 from hieramas_lib.tasks.load import load_tasks

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hieramas_lib.experiments.calibration import TableComparison
+from hieramas_lib.experiments.calibration.reply_lengths import LengthComparison
+from hieramas_lib.experiments.calibration.tables import TableComparison
 from hieramas_lib.experiments.figures import PAGE, style
-from hieramas_lib.experiments.token_calibration import LengthComparison
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from hieramas_lib.experiments.twin import Twin
+from hieramas_lib.experiments.calibration.twin import Twin
 from hieramas_lib.llms.pool import LLMPool, load_pool
 from hieramas_lib.llms.world_settings import WorldSettings
 from hieramas_lib.paths import data_path

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from hieramas_lib.experiments.item_response import fit_item_response
+from hieramas_lib.experiments.calibration.item_response import fit_item_response
 
 
 def test_known_parameters_are_found() -> None:

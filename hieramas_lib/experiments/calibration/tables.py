@@ -14,8 +14,8 @@ from typing import Final, Literal
 
 import numpy as np
 
-from hieramas_lib.experiments.item_response import fit_item_response
-from hieramas_lib.experiments.outcome_statistics import (
+from hieramas_lib.experiments.calibration.item_response import fit_item_response
+from hieramas_lib.experiments.calibration.outcome_statistics import (
     agreement,
     interaction_sd,
     plurality,
@@ -23,7 +23,7 @@ from hieramas_lib.experiments.outcome_statistics import (
     same_wrong,
     shares,
 )
-from hieramas_lib.experiments.real_outcomes import (
+from hieramas_lib.experiments.calibration.real_outcomes import (
     FOLDER,
     Outcomes,
     gsm8k,
@@ -31,8 +31,8 @@ from hieramas_lib.experiments.real_outcomes import (
     maths_repetitions,
     mmlu_redux,
 )
+from hieramas_lib.experiments.calibration.twin import Twin
 from hieramas_lib.experiments.statistics import Interval, mean_over_seeds
-from hieramas_lib.experiments.twin import Twin
 from hieramas_lib.llms.world import load_settings
 from hieramas_lib.llms.world_settings import WorldSettings
 from hieramas_lib.tasks.task import Task

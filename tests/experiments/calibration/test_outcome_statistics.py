@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from hieramas_lib.experiments.outcome_statistics import (
+from hieramas_lib.experiments.calibration.outcome_statistics import (
     agreement,
     interaction_sd,
     plurality,

@@ -1,0 +1,1 @@
+"""The simulated pool against public tables of what real LLMs got right."""
