@@ -66,13 +66,13 @@ from hieramas_lib.experiments.statistics import mean_over_tasks, paired_differen
 from hieramas_lib.learning.classifier import GraphClassifier
 from hieramas_lib.learning.labels import GraphLabels, pairwise_loss
 from hieramas_lib.learning.policy import ActionSpace, constant_policy
-from hieramas_lib.learning.rewards import utility
 from hieramas_lib.learning.stage2 import Stage2Settings
 from hieramas_lib.methods.hieramas import HieraMAS, HieraMASSettings
 from hieramas_lib.teams.executor import Job, run_batch
 from hieramas_lib.teams.graph_pool import GraphPool
 from hieramas_lib.teams.roles import RoleSet
 from hieramas_lib.teams.topology import Topology
+from hieramas_lib.teams.utility import utility
 
 # %%
 run = start_run(

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from hieramas_lib.errors import CallError, ConfigError
 from hieramas_lib.experiments.runs import is_simulated
-from hieramas_lib.learning.rewards import utility
 from hieramas_lib.llms.pool import LLMPool
 from hieramas_lib.methods.method import Method
 from hieramas_lib.tasks.task import Grade, Task
 from hieramas_lib.teams.rollout import Rollout
+from hieramas_lib.teams.utility import utility
 
 if TYPE_CHECKING:
     import pandas as pd

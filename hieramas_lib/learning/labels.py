@@ -10,11 +10,11 @@ from torch import Tensor
 
 from hieramas_lib.learning.features import Featurizer
 from hieramas_lib.learning.policy import PolicyLearner, greedy
-from hieramas_lib.learning.rewards import utility
 from hieramas_lib.learning.space import TeamSpace
 from hieramas_lib.llms.service import LLMService
 from hieramas_lib.tasks.task import Task
 from hieramas_lib.teams.executor import Job, run_batch
+from hieramas_lib.teams.utility import utility
 
 LabelRule = Literal["pairwise", "top2"]
 

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 
 from hieramas_lib.learning.policy import role_entropy, role_log_prob
-from hieramas_lib.learning.rewards import PRICE_OF_A_CALL
 from hieramas_lib.llms.pool import LLMPool
+from hieramas_lib.teams.utility import PRICE_OF_A_CALL
 
 
 def policy_loss(

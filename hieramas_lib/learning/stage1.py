@@ -12,7 +12,6 @@ from hieramas_lib.learning.checkpoints import Checkpoints, Identity, training_id
 from hieramas_lib.learning.features import Features, Featurizer
 from hieramas_lib.learning.policy import PolicyLearner, role_entropy, sample
 from hieramas_lib.learning.reference_update import clamped, learning_rate
-from hieramas_lib.learning.rewards import mean_utility
 from hieramas_lib.learning.space import TeamSpace
 from hieramas_lib.learning.stage1_losses import Drawn, Loss, batch_loss
 from hieramas_lib.learning.stage1_settings import Stage1Settings
@@ -22,6 +21,7 @@ from hieramas_lib.llms.service import LLMService
 from hieramas_lib.tasks.task import Task
 from hieramas_lib.teams.executor import Job, run_batch
 from hieramas_lib.teams.rollout import Rollout
+from hieramas_lib.teams.utility import mean_utility
 
 
 @dataclass(frozen=True, slots=True)

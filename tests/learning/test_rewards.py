@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hieramas_lib.learning.rewards import PaperReward, effective_reward, mean_utility, utility
+from hieramas_lib.learning.rewards import PaperReward, effective_reward
 from hieramas_lib.llms.chat import Completion
 from hieramas_lib.tasks.task import Grade
 from hieramas_lib.teams.rollout import CallRecord, Rollout
+from hieramas_lib.teams.utility import mean_utility, utility
 
 REWARD = PaperReward()
 

@@ -9,11 +9,11 @@ import pytest
 from hieramas_lib.errors import ConfigError
 from hieramas_lib.experiments.benchmark import Benchmark, open_benchmark
 from hieramas_lib.experiments.records import answer_all
-from hieramas_lib.learning.rewards import mean_utility
 from hieramas_lib.learning.stage1_settings import Stage1Settings
 from hieramas_lib.learning.stage2 import Stage2Settings
 from hieramas_lib.methods.fixed import PolicyTeam, decision_alone, random_policy
 from hieramas_lib.methods.hieramas import HieraMAS, HieraMASSettings
+from hieramas_lib.teams.utility import mean_utility
 
 SMALL = HieraMASSettings(
     stage1=Stage1Settings(passes=1, batch=12, group=2),

@@ -14,9 +14,9 @@ from hieramas_lib.llms.pool import LLMPool, LLMSpec, Price
 from hieramas_lib.llms.world import World
 from hieramas_lib.llms.world_settings import WorldSettings
 from hieramas_lib.tasks.task import Task
-from hieramas_lib.teams.oracle_options import TeamOptions
+from hieramas_lib.teams.oracle.options import TeamOptions
 from hieramas_lib.teams.roles import Role, RoleSet
-from hieramas_lib.teams.symbolic import SymbolicTeams
+from hieramas_lib.teams.symbolic.replay import SymbolicTeams
 from hieramas_lib.teams.topology import Topology
 
 EMPTY, FORWARD, BACK = Topology(2), Topology(2, ((0, 1),)), Topology(2, ((1, 0),))

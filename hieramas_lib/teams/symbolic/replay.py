@@ -18,14 +18,14 @@ from hieramas_lib.llms.layout import Header, Style
 from hieramas_lib.llms.pool import LLMPool
 from hieramas_lib.llms.world import World
 from hieramas_lib.tasks.task import Task
-from hieramas_lib.teams.oracle_estimate import Results
+from hieramas_lib.teams.oracle.estimate import Results
 from hieramas_lib.teams.prompts import ALONE_ROLE, DECISION_ROLE
 from hieramas_lib.teams.roles import RoleSet
 from hieramas_lib.teams.supernode import SKIP
-from hieramas_lib.teams.symbolic_answers import AnswerCodes, Codes
-from hieramas_lib.teams.symbolic_calls import Abilities, CallReplay, SeatCalls
-from hieramas_lib.teams.symbolic_noise import Seat
-from hieramas_lib.teams.symbolic_tokens import TokenCounts
+from hieramas_lib.teams.symbolic.answers import AnswerCodes, Codes
+from hieramas_lib.teams.symbolic.calls import Abilities, CallReplay, SeatCalls
+from hieramas_lib.teams.symbolic.noise import Seat
+from hieramas_lib.teams.symbolic.tokens import TokenCounts
 from hieramas_lib.teams.team import Team
 
 Floats = NDArray[np.float64]
@@ -37,7 +37,7 @@ _DECISION, _ALONE = (1000, 0), (1001, 0)
 
 @dataclass(frozen=True)
 class Replay:
-    """A team's replies, as codes of shape ``[draws, tasks]``; see ``symbolic_answers``.
+    """A team's replies, as codes of shape ``[draws, tasks]``; see ``symbolic.answers``.
 
     Attributes:
         decision: The final answers.

@@ -6,9 +6,9 @@ from math import nan, sqrt
 import numpy as np
 
 from hieramas_lib.llms.layout import Style
-from hieramas_lib.teams.oracle_estimate import Estimate
-from hieramas_lib.teams.oracle_options import TeamOptions
-from hieramas_lib.teams.symbolic import SymbolicTeams
+from hieramas_lib.teams.oracle.estimate import Estimate
+from hieramas_lib.teams.oracle.options import TeamOptions
+from hieramas_lib.teams.symbolic.replay import SymbolicTeams
 
 
 @dataclass(frozen=True, slots=True)

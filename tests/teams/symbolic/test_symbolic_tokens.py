@@ -5,7 +5,7 @@ from symbolic_cases import HARD, POOL
 
 from hieramas_lib.llms.world import World
 from hieramas_lib.llms.world_settings import Length
-from hieramas_lib.teams.symbolic_tokens import billed_tokens
+from hieramas_lib.teams.symbolic.tokens import billed_tokens
 
 
 def table(limit: int, length: Length) -> list[float]:

@@ -27,7 +27,7 @@ from hieramas_lib.llms.world_settings import Length
 from hieramas_lib.tasks.task import Task
 from hieramas_lib.teams.prompts import Context, Prompt, alone_messages, prompt_set, truncate
 from hieramas_lib.teams.roles import RoleSet
-from hieramas_lib.teams.symbolic_answers import AnswerCodes
+from hieramas_lib.teams.symbolic.answers import AnswerCodes
 
 Floats = NDArray[np.float64]
 

@@ -13,7 +13,7 @@ from hieramas_lib.llms.chat import LLMClient
 from hieramas_lib.llms.pool import LLMPool
 from hieramas_lib.tasks.task import Task
 from hieramas_lib.teams.executor import Job, run_batch
-from hieramas_lib.teams.oracle_estimate import Results
+from hieramas_lib.teams.oracle.estimate import Results
 from hieramas_lib.teams.rollout import Rollout
 from hieramas_lib.teams.team import Team
 

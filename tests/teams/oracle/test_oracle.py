@@ -11,22 +11,21 @@ from symbolic_cases import POOL, random_team, service, settings, some_tasks
 from team_stubs import StubLLM
 
 from hieramas_lib.errors import ConfigError
-from hieramas_lib.learning.rewards import PRICE_OF_A_CALL as PRICE_IN_REWARDS
 from hieramas_lib.llms.world import World
-from hieramas_lib.teams.oracle import (
+from hieramas_lib.teams.oracle.anchors import Anchors, find_anchors
+from hieramas_lib.teams.oracle.best_team import (
     best_by_subject,
     best_team,
     expected_utility,
     utility_difference,
 )
-from hieramas_lib.teams.oracle_anchors import Anchors, find_anchors
-from hieramas_lib.teams.oracle_estimate import PRICE_OF_A_CALL, Estimate, Results, join
-from hieramas_lib.teams.oracle_options import with_supernode
-from hieramas_lib.teams.oracle_questions import by_subject, halves, more_questions
-from hieramas_lib.teams.oracle_text import text_results
+from hieramas_lib.teams.oracle.estimate import Estimate, Results, join
+from hieramas_lib.teams.oracle.options import with_supernode
+from hieramas_lib.teams.oracle.questions import by_subject, halves, more_questions
+from hieramas_lib.teams.oracle.texts import text_results
 from hieramas_lib.teams.roles import load_roles
 from hieramas_lib.teams.supernode import SKIP, Supernode
-from hieramas_lib.teams.symbolic import SymbolicTeams
+from hieramas_lib.teams.symbolic.replay import SymbolicTeams
 
 
 def test_an_estimate_by_hand() -> None:
@@ -59,10 +58,6 @@ def test_results_are_joined_and_subtracted_question_by_question() -> None:
     assert not change.right.any() and not change.cost.any()
     with pytest.raises(ConfigError, match="cannot be compared"):
         left.minus(right)
-
-
-def test_the_price_of_a_call_is_that_of_the_rewards() -> None:
-    assert PRICE_OF_A_CALL == PRICE_IN_REWARDS
 
 
 def test_equal_luck_makes_differences_sure() -> None:
@@ -147,6 +142,7 @@ def test_halves_share_no_question_and_no_subject_leans_to_one() -> None:
 
 def test_the_best_team_of_the_toy_world_is_found_and_judged_elsewhere() -> None:
     search, judge = halves(toy_world.tasks(12), 0)
+    judge = [replace(task, prompt=f"Think, then say: {task.prompt}") for task in judge]
     best = best_team(
         toy_world.options(), toy_world.questions(search), toy_world.questions(judge),
         toy_world.settings(),
@@ -154,6 +150,7 @@ def test_the_best_team_of_the_toy_world_is_found_and_judged_elsewhere() -> None:
     kept = [best.team.supernodes[node] for node in best.team.kept]
     assert kept == [Supernode("Short", (SKIP,), "strong")]
     assert best.judged.accuracy == best.searched.accuracy == 1.0
+    assert best.judged.cost > best.searched.cost
     # One call of the unit's LLM and one of a tenth, with prompts much shorter than usual.
     assert 0.5 < best.judged.cost < 0.7
     assert best.judged.mean == pytest.approx(1.0 - 0.01 * best.judged.cost)

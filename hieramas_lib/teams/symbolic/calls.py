@@ -13,10 +13,10 @@ from hieramas_lib.errors import ConfigError
 from hieramas_lib.llms.layout import Duty, Header
 from hieramas_lib.llms.pool import LLMPool
 from hieramas_lib.llms.world import World
-from hieramas_lib.teams.symbolic_answers import AnswerCodes, Codes
-from hieramas_lib.teams.symbolic_noise import CallNoise, Seat
-from hieramas_lib.teams.symbolic_reading import Message, choose_codes, reader_of
-from hieramas_lib.teams.symbolic_tokens import TokenCounts
+from hieramas_lib.teams.symbolic.answers import AnswerCodes, Codes
+from hieramas_lib.teams.symbolic.noise import CallNoise, Seat
+from hieramas_lib.teams.symbolic.reading import Message, choose_codes, reader_of
+from hieramas_lib.teams.symbolic.tokens import TokenCounts
 
 Floats = NDArray[np.float64]
 

@@ -5,9 +5,9 @@ import toy_world
 
 from hieramas_lib.errors import ConfigError
 from hieramas_lib.teams.graph_pool import empty, reference_pool
-from hieramas_lib.teams.oracle import score_on
-from hieramas_lib.teams.oracle_options import TeamOptions, what_runs, without_role
-from hieramas_lib.teams.oracle_search import best_of_all, climb, usual_starts
+from hieramas_lib.teams.oracle.best_team import score_on
+from hieramas_lib.teams.oracle.options import TeamOptions, what_runs, without_role
+from hieramas_lib.teams.oracle.search import best_of_all, climb, usual_starts
 from hieramas_lib.teams.roles import load_roles
 from hieramas_lib.teams.supernode import SKIP, Supernode
 from hieramas_lib.teams.team import Team
@@ -55,6 +55,13 @@ def test_going_through_all_finds_the_optimum_and_climbing_may_not() -> None:
     high = climb(options, trap, {"alone": options.alone(), "aimed": aimed})
     assert (high.score, high.start) == (8.0, "aimed")
     assert high.scores == {"alone": 0.0, "aimed": 8.0}
+
+
+def test_climbing_changes_the_graph() -> None:
+    options = toy_world.options()
+    both = options.only({0: "strong", 1: "strong"})
+    found = climb(options, lambda team: float((1, 0) in team.edges), {"both": both})
+    assert found.team == Team(options.roles, both.supernodes, toy_world.BACK, "weak")
 
 
 def test_edges_beyond_the_options_only_where_they_are_free() -> None:

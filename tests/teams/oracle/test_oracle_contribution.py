@@ -8,10 +8,10 @@ from symbolic_cases import POOL, settings, some_tasks
 from hieramas_lib.errors import ConfigError
 from hieramas_lib.llms.world import World
 from hieramas_lib.teams.graph_pool import reference_pool
-from hieramas_lib.teams.oracle_contribution import expected_contribution, team_contribution
-from hieramas_lib.teams.oracle_options import TeamOptions
+from hieramas_lib.teams.oracle.contribution import expected_contribution, team_contribution
+from hieramas_lib.teams.oracle.options import TeamOptions
 from hieramas_lib.teams.roles import load_roles
-from hieramas_lib.teams.symbolic import SymbolicTeams
+from hieramas_lib.teams.symbolic.replay import SymbolicTeams
 
 RIGHT, WRONG = np.zeros(6, np.int8), np.ones(6, np.int8)
 

@@ -24,13 +24,15 @@ from hieramas_lib.llms.simulated_answers import read_answer, render_answer
 from hieramas_lib.llms.simulated_plans import judge_plan
 from hieramas_lib.llms.world import World
 from hieramas_lib.llms.world_settings import RoleKnobs, WorldSettings
+from hieramas_lib.tasks.extraction import extract_answer
 from hieramas_lib.tasks.task import Kind, Task
-from hieramas_lib.teams.oracle_options import without_role
+from hieramas_lib.teams.oracle.options import without_role
 from hieramas_lib.teams.prompts import alone_messages
 from hieramas_lib.teams.roles import RoleSet, load_roles
 from hieramas_lib.teams.rollout import Rollout
 from hieramas_lib.teams.supernode import SKIP, Supernode
-from hieramas_lib.teams.symbolic import Replay, SymbolicTeams
+from hieramas_lib.teams.symbolic.noise import CallNoise
+from hieramas_lib.teams.symbolic.replay import Replay, SymbolicTeams
 from hieramas_lib.teams.team import Team
 from hieramas_lib.teams.topology import Topology
 
@@ -64,7 +66,7 @@ def same_reply(replayed: SymbolicTeams, column: int, answers: bool, code: int, t
     written = replayed.codes.text(column, code)
     if written is None:
         return False
-    return read_answer(task, text) == read_answer(task, render_answer(task, written))
+    return extract_answer(task, text) == extract_answer(task, render_answer(task, written))
 
 
 def differences(
@@ -74,6 +76,7 @@ def differences(
     found = 0
     for column, rollout in enumerate(rollouts):
         found += (replay.decision[0, column] == 0) != rollout.grade.correct
+        found += not same_reply(replayed, column, True, replay.decision[0, column], rollout.answer)
         for record in rollout.nodes:
             node = team.roles.names.index(record.role)
             answers = team.roles.roles[node].answers
@@ -277,6 +280,17 @@ def test_luck_is_the_seeds_and_the_seats() -> None:
     assert np.array_equal(first.replay(team).nodes[0], second.replay(sibling).nodes[0])
 
 
+def test_every_seat_has_luck_of_its_own() -> None:
+    noise = CallNoise(draws=50, tasks=100, seed=0, blank_rate=0.2)
+    seats = [noise.normal(seat) for seat in ((0, 0), (0, 1), (1, 0))]
+    assert np.abs(np.corrcoef(seats) - np.eye(3)).max() < 0.06
+    assert np.abs([[draws.mean(), draws.std() - 1.0] for draws in seats]).max() < 0.06
+    first, second = (noise.blanks(seat) for seat in ((0, 0), (0, 1)))
+    assert first is not None and second is not None
+    assert not np.array_equal(first[0], second[0])
+    assert CallNoise(draws=50, tasks=100, seed=0, blank_rate=0.0).blanks((0, 0)) is None
+
+
 def test_forgetting_replayed_calls_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     roles, tasks = load_roles("choice"), some_tasks("choice", 12)
     knobs = settings(call_noise=0.5, blank_rate=0.1)
@@ -284,7 +298,7 @@ def test_forgetting_replayed_calls_changes_nothing(monkeypatch: pytest.MonkeyPat
     teams = [random_team(roles, rng) for _ in range(12)]
     keeping = replayer(tasks, roles, knobs, draws=3)
     kept = [keeping.replay(team) for team in teams]
-    monkeypatch.setattr("hieramas_lib.teams.symbolic_calls.MEMORY", 0)
+    monkeypatch.setattr("hieramas_lib.teams.symbolic.calls.MEMORY", 0)
     forgetful = replayer(tasks, roles, knobs, draws=3)
     for team, before in zip(teams * 2, kept * 2, strict=True):
         now = forgetful.replay(team)

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hieramas_lib.errors import ConfigError
-from hieramas_lib.teams.oracle_estimate import Estimate
-from hieramas_lib.teams.oracle_options import with_supernode, without_role
+from hieramas_lib.teams.oracle.estimate import Estimate
+from hieramas_lib.teams.oracle.options import with_supernode, without_role
 from hieramas_lib.teams.supernode import Supernode
-from hieramas_lib.teams.symbolic import SymbolicTeams
-from hieramas_lib.teams.symbolic_answers import Codes
+from hieramas_lib.teams.symbolic.answers import Codes
+from hieramas_lib.teams.symbolic.replay import SymbolicTeams
 from hieramas_lib.teams.team import Team
 
 DrawTeam = Callable[[np.random.Generator], Team]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from hieramas_lib.errors import ConfigError
 from hieramas_lib.llms.world_settings import WorldSettings
-from hieramas_lib.teams.oracle_options import TeamOptions, what_runs, with_supernode
+from hieramas_lib.teams.oracle.options import TeamOptions, what_runs, with_supernode
 from hieramas_lib.teams.team import Team
 from hieramas_lib.teams.topology import Topology, find_cycle
 

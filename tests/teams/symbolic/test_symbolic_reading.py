@@ -7,7 +7,7 @@ from symbolic_cases import HARD
 
 from hieramas_lib.llms.layout import Duty
 from hieramas_lib.llms.simulated_reading import Evidence, choose_answer
-from hieramas_lib.teams.symbolic_reading import Message, choose_codes, reader_of
+from hieramas_lib.teams.symbolic.reading import Message, choose_codes, reader_of
 
 RIGHT = "right"
 WRONG = ("a", "b", "c")

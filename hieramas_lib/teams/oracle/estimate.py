@@ -8,11 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hieramas_lib.errors import ConfigError
+from hieramas_lib.teams.utility import PRICE_OF_A_CALL
 
 Floats = NDArray[np.float64]
-
-PRICE_OF_A_CALL = 0.01
-"""Accuracy that one usual call of the reference LLM must bring to be worth its price."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,19 +1,19 @@
 """The oracle of the simulated pool: what a team is worth, and the best one there is (design 7).
 
 Regret of a learned policy is measured against it. On pools of real LLMs use
-:func:`hieramas_lib.teams.oracle_text.text_results` to evaluate, and the searches of
-``oracle_search`` with a score of your own.
+:func:`hieramas_lib.teams.oracle.texts.text_results` to evaluate, and the searches of
+``oracle.search`` with a score of your own.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hieramas_lib.llms.world_settings import WorldSettings
-from hieramas_lib.teams.oracle_estimate import Estimate, join
-from hieramas_lib.teams.oracle_options import TeamOptions
-from hieramas_lib.teams.oracle_questions import by_subject
-from hieramas_lib.teams.oracle_search import Found, Score, climb, usual_starts
-from hieramas_lib.teams.symbolic import SymbolicTeams
+from hieramas_lib.teams.oracle.estimate import Estimate, join
+from hieramas_lib.teams.oracle.options import TeamOptions
+from hieramas_lib.teams.oracle.questions import by_subject
+from hieramas_lib.teams.oracle.search import Found, Score, climb, usual_starts
+from hieramas_lib.teams.symbolic.replay import SymbolicTeams
 from hieramas_lib.teams.team import Team
 
 
@@ -69,7 +69,7 @@ def best_team(
     Args:
         options: What may stand where.
         search: Questions to search on.
-        judge: Other questions, see ``oracle_questions.halves``.
+        judge: Other questions, see ``oracle.questions.halves``.
         settings: Of the world: whose subjects are whose, for the starts.
         starts: Teams to climb from, by name; None for :func:`usual_starts`.
         free_edges: See :func:`climb`.
