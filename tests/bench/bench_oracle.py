@@ -16,12 +16,12 @@ from hieramas_lib.paths import data_path
 from hieramas_lib.tasks.load import load_tasks
 from hieramas_lib.tasks.task import Task
 from hieramas_lib.teams.graph_pool import reference_pool
-from hieramas_lib.teams.oracle import best_by_subject, best_team
-from hieramas_lib.teams.oracle_anchors import find_anchors
-from hieramas_lib.teams.oracle_options import TeamOptions
-from hieramas_lib.teams.oracle_questions import halves, more_questions
+from hieramas_lib.teams.oracle.anchors import find_anchors
+from hieramas_lib.teams.oracle.best_team import best_by_subject, best_team
+from hieramas_lib.teams.oracle.options import TeamOptions
+from hieramas_lib.teams.oracle.questions import halves, more_questions
 from hieramas_lib.teams.roles import load_roles
-from hieramas_lib.teams.symbolic import SymbolicTeams
+from hieramas_lib.teams.symbolic.replay import SymbolicTeams
 
 POOL = load_pool(data_path("llm_pool.yaml")).simulated()
 ROLES = load_roles("choice")
