@@ -4,6 +4,9 @@
   run.py setup      make or repair .venv, download the small local model
   run.py run        setup, then every notebook and the HTML report
                     (more arguments go to `hieramas run-all`)
+  run.py run-local  setup, then both stages on small real models in this process, and a
+                    report in results/local; POOL=file.yaml in the environment for others
+                    (more arguments go to `hieramas run-local`)
   run.py lab        setup, then JupyterLab in notebooks/
   run.py test       setup, then ruff, mypy, import-linter and the tests
                     (more arguments go to pytest)
@@ -36,7 +39,7 @@ PY = BIN / ("python" + EXE)
 STAMP = VENV / "installed.txt"
 LOG = VENV / "install.log"
 
-JOBS = ("setup", "run", "lab", "test", "test-all", "help")
+JOBS = ("setup", "run", "run-local", "lab", "test", "test-all", "help")
 EXTRAS = "test,local,hub"
 UV = "uv==0.13.9"
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
@@ -277,6 +280,14 @@ def call(what: str, command: Sequence[object]) -> int:
     return code if code >= 0 else 128 - code
 
 
+def hieramas_job(job: str) -> List[str]:
+    """Return what `run` and `run-local` ask of the command line `hieramas`."""
+    if job == "run":
+        return ["run-all"]
+    pool = os.environ.get("POOL")
+    return ["run-local", "--pool", pool] if pool else ["run-local"]
+
+
 def checks(job: str, extra: Sequence[str]) -> List[Tuple[str, List[object]]]:
     """Return the checks of `test` or `test-all` in order: the cheap ones first."""
     pytest = [PY, "-m", "pytest", "-q", "-n", "2"] + (["-m", ""] if job == "test-all" else [])
@@ -303,9 +314,8 @@ def main(argv: Sequence[str]) -> int:
         stop(problem)
     setup()
     fetch_model()
-    if job == "run":
-        command = [PY, "-m", "hieramas_lib.experiments.cli", "run-all"]
-        return call("run-all", [*command, *extra])
+    if job in ("run", "run-local"):
+        return call(job, [PY, "-m", "hieramas_lib.experiments.cli", *hieramas_job(job), *extra])
     if job == "lab":
         return call("JupyterLab", [PY, "-m", "jupyterlab", *(extra or ["notebooks"])])
     if job == "setup":

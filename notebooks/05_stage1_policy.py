@@ -362,7 +362,7 @@ def sentence(other: str) -> str:
 width_of_interval = max((gain.high - gain.low) / 2 for gain in gains.values())
 conclusions = [sentence(other) for other in gains]
 conclusions.append(
-    f"{setting.text[0].upper()}{setting.text[1:]}; {len(test)} questions, {len(config.seeds)} seeds: "
+    f"{setting.text[0].upper()}{setting.text[1:]}; {len(test)} questions, seeds: {len(config.seeds)}; "
     f"differences below about {width_of_interval:.2f} cannot be told from chance here."
 )
 run.save_conclusions(conclusions)

@@ -373,6 +373,17 @@ def test_run_passes_arguments_on(run: ModuleType, called: list[list[str]]) -> No
     assert called[0][1:] == ["-m", "hieramas_lib.experiments.cli", "run-all", "--only", "01"]
 
 
+def test_run_local_takes_a_pool_from_the_environment(
+    run: ModuleType, called: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("POOL", raising=False)
+    assert run.main(["run-local", "--force"]) == 0
+    monkeypatch.setenv("POOL", "my.yaml")
+    assert run.main(["run-local"]) == 0
+    assert called[0][3:] == ["run-local", "--force"]
+    assert called[1][3:] == ["run-local", "--pool", "my.yaml"]
+
+
 def test_checks_in_order(run: ModuleType, called: list[list[str]]) -> None:
     assert run.main(["test"]) == 0
     words = [next(word for word in step[1:] if word != "-m") for step in called if step[1:]]
@@ -407,7 +418,7 @@ def test_help(arguments: list[str], code: int) -> None:
     command = [sys.executable, str(ROOT / "run.py"), *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == code
-    for job in ("setup", "run", "lab", "test", "test-all", "help"):
+    for job in ("setup", "run", "run-local", "lab", "test", "test-all", "help"):
         assert f"run.py {job} " in done.stdout + done.stderr
 
 

@@ -1,10 +1,10 @@
 """One cheap call to every LLM that can be reached: does it answer, how fast, for how much?"""
 
 import asyncio
+import os
 import socket
 from collections.abc import Iterator, Sequence
 from importlib import import_module
-from ipaddress import ip_address
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -14,6 +14,7 @@ from hieramas_lib.llms.call_store import CallStore
 from hieramas_lib.llms.chat import ChatRequest, Completion, Message
 from hieramas_lib.llms.connect import connect
 from hieramas_lib.llms.pool import LLMPool, LLMSpec, load_pool
+from hieramas_lib.llms.provider import is_own_host
 
 LIMIT_USD = 0.05
 """Most that one call may cost, all attempts of the SDK included."""
@@ -25,6 +26,7 @@ _MAX_TOKENS = 64
 """Room for a word, and for a few of the hidden thoughts of a reasoning model."""
 
 _CONNECT_S = 0.5
+_CANCEL_S = 0.1
 _PORTS = {"http": 80, "https": 443}
 _PROMPT = (Message("user", "Reply with the word ok."),)
 _FIXES = {
@@ -56,6 +58,8 @@ def first_calls(paths: Sequence[Path]) -> Iterator[str]:
 
 def first_call(spec: LLMSpec) -> str:
     """Call one LLM and say in a line how it went: time and cost, or the fault and its fix."""
+    if spec.key_env and not os.environ.get(spec.key_env, "").strip():
+        return f"not called: no key. Run `export {spec.key_env}=...` first"
     address = own_server(spec)
     if address is not None and not listens(address):
         return (
@@ -78,12 +82,7 @@ def first_call(spec: LLMSpec) -> str:
 
 def own_server(spec: LLMSpec) -> str | None:
     """Return the address of a server on this machine or in its own network, None for others."""
-    host = urlsplit(spec.address or "").hostname or ""
-    try:
-        own = host == "localhost" or ip_address(host).is_private
-    except ValueError:
-        own = False
-    return spec.address if own else None
+    return spec.address if is_own_host(urlsplit(spec.address or "").hostname or "") else None
 
 
 def listens(address: str) -> bool:
@@ -105,8 +104,15 @@ async def _ask(spec: LLMSpec) -> Completion:
     if spec.client in ("openai", "anthropic"):
         # Or its seconds of import would count as the server's.
         import_module(spec.client)
-    async with asyncio.timeout(LIMIT_S):
-        return await llms.complete(request)
+    asked = asyncio.create_task(llms.complete(request))
+    await asyncio.wait({asked}, timeout=LIMIT_S)
+    if asked.done():
+        return asked.result()
+    # One cancellation waits for an answer that may be billed, a second one drops it.
+    for _ in range(2):
+        asked.cancel()
+        await asyncio.wait({asked}, timeout=_CANCEL_S)
+    raise TimeoutError
 
 
 def _line(error: Exception) -> str:

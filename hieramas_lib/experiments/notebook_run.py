@@ -142,7 +142,25 @@ def run_all(
     Raises:
         NotebookFailed: at the end, with one line for each notebook that failed.
     """
-    plans = [_plan(path, {}) for path in notebooks()]
+    return run_several(
+        [(path, {}) for path in notebooks()], force=force, workers=workers, on_progress=on_progress
+    )
+
+
+def run_several(
+    chosen: Sequence[tuple[Path, Mapping[str, Any]]],
+    *,
+    force: bool = False,
+    workers: int = 2,
+    on_progress: Callable[[str], None] = lambda line: None,
+) -> list[Outcome]:
+    """Run notebooks, each with its parameters; the rest is as in :func:`run_all`.
+
+    Raises:
+        ConfigError: a parameter is unknown or has the wrong type; before any notebook runs.
+        NotebookFailed: at the end, with one line for each notebook that failed.
+    """
+    plans = [_plan(path, values) for path, values in chosen]
     last = [plan for plan in plans if plan.notebook.stem in LAST]
     todo = [plan for plan in plans if plan not in last and (force or not plan.up_to_date)]
     outcomes = [
@@ -230,7 +248,7 @@ def _execute(plan: _Plan) -> Outcome:
     plan.folder.mkdir(parents=True, exist_ok=True)
     (plan.folder / "run.json").unlink(missing_ok=True)
     try:
-        with _environment(_KERNEL_ENVIRONMENT):
+        with environment(_KERNEL_ENVIRONMENT):
             papermill.execute_notebook(
                 plan.notebook,
                 plan.folder / "notebook.ipynb",
@@ -259,8 +277,11 @@ def _failure(stem: str, error: Any) -> Exception:
     if error.ename == "ConfigError":
         return ConfigError(f"{stem}: {error.evalue}")
     if error.ename == "BudgetExceeded":
+        # The error's notes come after it; the last says how much was finished.
+        last = error.traceback[-1] if error.traceback else error.evalue
+        done = "" if error.evalue in last else f"; {last}"
         return NotebookFailed(
-            f"{stem}: the budget is used up: {error.evalue}. The answers so far are kept in "
+            f"{stem}: the budget is used up: {error.evalue}{done}. The answers so far are kept in "
             f"{results_path('calls.sqlite')} and not paid again: raise budget_usd and run again"
         )
     first = next((line for line in error.source.splitlines() if line.strip()), "")
@@ -271,7 +292,8 @@ def _failure(stem: str, error: Any) -> Exception:
 
 
 @contextmanager
-def _environment(values: Mapping[str, str]) -> Iterator[None]:
+def environment(values: Mapping[str, str]) -> Iterator[None]:
+    """Set environment variables, for kernels too, and put back what was there."""
     before = {name: os.environ.get(name) for name in values}
     os.environ.update(values)
     try:

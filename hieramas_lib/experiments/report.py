@@ -28,6 +28,9 @@ _SIMULATED = (
     "<b>no evidence about any real model</b>, and stand in no table together with answers of real "
     "ones. Costs are list prices of the LLMs that are imitated."
 )
+_REAL = (
+    "All answers on this page come from real models, and say nothing about others than those named."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,13 +97,23 @@ def _page(title: str, runs: list[FinishedRun], older: list[FinishedRun]) -> str:
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             f"<title>{escape(title)}</title><style>{_CSS.read_text(encoding='utf-8')}</style></head><body>",
             f'<nav><strong>Results</strong><ol>{links}<li><a href="#runs">Runs</a></li></ol></nav>',
-            f'<main><h1>{escape(title)}</h1><p class="notice">{_SIMULATED}</p>',
+            f'<main><h1>{escape(title)}</h1><p class="notice">{_notice(runs)}</p>',
             *map(_section, runs),
             _provenance(runs, older),
             "</main></body></html>",
             "",
         ]
     )
+
+
+def _notice(runs: list[FinishedRun]) -> str:
+    marked = (
+        json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))["simulated"]
+        for run in runs
+        for path in (*run.outputs("figures", ".png"), *run.outputs("tables", ".csv"))
+    )
+    simulated = any(run.about["simulated"] for run in runs) or any(marked)
+    return _SIMULATED if simulated else _REAL
 
 
 def _section(run: FinishedRun) -> str:

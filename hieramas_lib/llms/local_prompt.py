@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hieramas_lib.llms.chat import ChatRequest
-from hieramas_lib.llms.layout import Section, answer_option, parse_sections, role_of
+from hieramas_lib.llms.layout import Section, parse_sections, role_of
 from hieramas_lib.llms.pool import Example, LLMSpec
 from hieramas_lib.tasks.task import LETTERS
 
@@ -59,8 +59,6 @@ def _said(section: Section, options: Sequence[str]) -> str:
 def _without_options(statement: str, options: Sequence[str]) -> str:
     """Cut the list of options off a statement whose answer is held to them."""
     choices = [option.rpartition("\n")[0] for option in options]
-    if tuple(map(answer_option, choices, LETTERS)) != tuple(options):
-        return statement
     listed = "".join(f"\n{letter}. {text}" for letter, text in zip(LETTERS, choices, strict=False))
     return statement.removesuffix(listed)
 
