@@ -6,6 +6,7 @@ from typing import Any
 from hieramas_lib.llms.chat import ChatRequest, Completion, FinishReason
 from hieramas_lib.llms.pool import LLMSpec
 from hieramas_lib.llms.provider import ProviderClient, clean, sampling_of, token_count
+from hieramas_lib.llms.provider_http import AttemptCounter
 
 _FINISH: dict[str, FinishReason] = {
     "end_turn": "stop",
@@ -39,10 +40,12 @@ def request_parameters(spec: LLMSpec, request: ChatRequest) -> dict[str, Any]:
 class AnthropicClient(ProviderClient):
     """One LLM behind the official ``anthropic`` SDK."""
 
-    def _open(self, hooks: dict[str, list[Any]], **settings: Any) -> Any:
+    def _open(self, longest_wait_s: float, **settings: Any) -> Any:
         from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient
 
-        return AsyncAnthropic(http_client=DefaultAsyncHttpxClient(event_hooks=hooks), **settings)
+        class CountingClient(AttemptCounter, DefaultAsyncHttpxClient): ...
+
+        return AsyncAnthropic(http_client=CountingClient(longest_wait_s=longest_wait_s), **settings)
 
     def _sdk_error(self) -> type[Exception]:
         from anthropic import AnthropicError

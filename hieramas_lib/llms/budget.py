@@ -16,10 +16,11 @@ _TOKENS_PER_MESSAGE = 16
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """Room held for one call in flight: US dollars and tokens of its worst case."""
+    """Room held for one call in flight: US dollars and tokens of an attempt at its worst."""
 
     usd: float
     tokens: int
+    attempts: int = 1
 
 
 class Budget:
@@ -27,10 +28,10 @@ class Budget:
 
     A call reserves its worst case before it goes out: all attempts that the SDK may make, each
     with as many tokens as it can have. So the limits hold at any concurrency, as far as the
-    prices in the pool file do. After it, a call is charged what it used. One that failed is
-    charged all that it reserved, as every attempt may have been billed (a timeout does not stop
-    the provider's work), unless the server refused it. Attempts that failed before an answer came
-    are not known and not charged.
+    prices in the pool file do. After it, a call is charged what its answer used, and the worst
+    case for each attempt that left no answer and may have been billed all the same (a timeout
+    does not stop the provider's work); :mod:`~hieramas_lib.llms.provider_http` says which those
+    are.
 
     Time is counted from the first call, and no call goes out after the limit; one under way then
     is let come to its end, as it is paid for. So a run ends at most one call later.
@@ -130,42 +131,42 @@ class Budget:
             ConfigError: see :meth:`check`.
         """
         self.check(spec)
-        usd = attempts * worst_case_usd(spec, request)
-        tokens = attempts * sum(worst_case_tokens(spec, request))
-        wanted = Reservation(usd, tokens)
+        tokens = sum(worst_case_tokens(spec, request))
+        wanted = Reservation(worst_case_usd(spec, request), tokens, attempts)
         with self._lock:
             if self._began is None:
                 self._began = self._clock()
             self.check_time()
             if limit := self._passed(wanted):
-                self._stop(limit, self._why(limit, wanted, spec, attempts))
+                self._stop(limit, self._why(limit, wanted, spec))
             if self._passed(wanted, self._in_flight, self._reserved, self._reserved_tokens):
                 return None
-            self._reserved += Fraction(usd)
-            self._reserved_tokens += tokens
-            self._in_flight += 1
+            self._hold(wanted, 1)
         return wanted
 
-    def settle(self, held: Reservation, answer: Completion | None) -> None:
-        """Charge a call that ended; what is not known of it is charged as it was reserved."""
-        cost = answer.cost_usd if answer else None
-        tokens = answer.prompt_tokens + answer.completion_tokens if answer else 0
-        with self._lock:
-            self._free(held)
-            self._made += 1
-            self._unpriced += answer is not None and cost is None and not held.usd
-            self._spent += Fraction(held.usd if cost is None else cost)
-            self._used_tokens += tokens or held.tokens
+    def settle(self, held: Reservation, answer: Completion | None, unanswered: int = 0) -> None:
+        """Charge a call that ended, and give back the rest of its room.
 
-    def release(self, held: Reservation) -> None:
-        """Give back the room of a call that was not billed."""
+        Args:
+            held: What :meth:`reserve` returned.
+            answer: Charged at what is known of it, and else at the worst case.
+            unanswered: Attempts without an answer that may have been billed.
+        """
+        usd, tokens = unanswered * Fraction(held.usd), unanswered * held.tokens
+        if answer is not None:
+            usd += Fraction(held.usd if answer.cost_usd is None else answer.cost_usd)
+            tokens += answer.prompt_tokens + answer.completion_tokens or held.tokens
         with self._lock:
-            self._free(held)
+            self._hold(held, -1)
+            self._made += answer is not None or unanswered > 0
+            self._unpriced += answer is not None and answer.cost_usd is None and not held.usd
+            self._spent += usd
+            self._used_tokens += tokens
 
-    def _free(self, held: Reservation) -> None:
-        self._in_flight -= 1
-        self._reserved -= Fraction(held.usd)
-        self._reserved_tokens -= held.tokens
+    def _hold(self, room: Reservation, sign: int) -> None:
+        self._in_flight += sign
+        self._reserved += sign * room.attempts * Fraction(room.usd)
+        self._reserved_tokens += sign * room.attempts * room.tokens
 
     def _passed(
         self, wanted: Reservation, calls: int = 0, usd: Fraction | int = 0, tokens: int = 0
@@ -173,22 +174,26 @@ class Budget:
         """Return a limit that a call could pass beside what is used and what is held."""
         if self.calls is not None and self._made + calls >= self.calls:
             return "calls"
-        if self.usd is not None and self._spent + usd + Fraction(wanted.usd) > self.usd:
+        usd += self._spent + wanted.attempts * Fraction(wanted.usd)
+        if self.usd is not None and usd > self.usd:
             return "usd"
-        if self.tokens is not None and self._used_tokens + tokens + wanted.tokens > self.tokens:
+        tokens += self._used_tokens + wanted.attempts * wanted.tokens
+        if self.tokens is not None and tokens > self.tokens:
             return "tokens"
         return None
 
-    def _why(self, limit: BudgetLimit, wanted: Reservation, spec: LLMSpec, attempts: int) -> str:
+    def _why(self, limit: BudgetLimit, wanted: Reservation, spec: LLMSpec) -> str:
+        count = wanted.attempts
+        within = f"in {count} attempts" if count > 1 else "in its one attempt"
         if limit == "usd":
             return (
-                f"a call of {spec.name} could cost up to ${wanted.usd:.6f} in {attempts} "
-                f"attempts, and ${self.spent_usd:.6f} of ${self.usd:.6f} is spent"
+                f"a call of {spec.name} could cost up to ${count * wanted.usd:.6f} {within}, and "
+                f"${self.spent_usd:.6f} of ${self.usd:.6f} is spent"
             )
         if limit == "tokens":
             return (
-                f"a call of {spec.name} could take up to {wanted.tokens:,} tokens in {attempts} "
-                f"attempts, and {self._used_tokens:,} of {self.tokens:,} are used"
+                f"a call of {spec.name} could take up to {count * wanted.tokens:,} tokens "
+                f"{within}, and {self._used_tokens:,} of {self.tokens:,} are used"
             )
         return f"limit of {self.calls} calls reached"
 

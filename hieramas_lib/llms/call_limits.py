@@ -5,14 +5,11 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Self
 
-from hieramas_lib.errors import CallError, ConfigError
+from hieramas_lib.llms.attempts import Attempts
 from hieramas_lib.llms.budget import Budget, Reservation
 from hieramas_lib.llms.chat import ChatRequest, Completion
 from hieramas_lib.llms.pool import LLMPool, LLMSpec
 from hieramas_lib.llms.rate import Rate
-
-_UNBILLED = ("rejected", "rate_limit")
-"""Kinds of failed calls that no provider bills: they were refused, not answered."""
 
 _LOOK_AGAIN_S = 0.05
 """Wait for a budget that calls of another event loop or service hold."""
@@ -34,16 +31,17 @@ class CallLimits:
         self.reserved = 0
         self.call_ended = asyncio.Event()
 
-    def admit(self, spec: LLMSpec, request: ChatRequest, attempts: int) -> "Admission":
-        """Return a call's way through the limits; ``attempts`` is how often it may be sent."""
-        return Admission(self, spec, request, attempts)
+    def admit(self, spec: LLMSpec, request: ChatRequest, max_attempts: int) -> "Admission":
+        """Return a call's way through the limits; ``max_attempts`` is how often it may be sent."""
+        return Admission(self, spec, request, max_attempts)
 
 
 class Admission:
     """A call's way through the limits: ``async with`` waits for its turn, and charges it after.
 
     Attributes:
-        sent: Set it when the call goes out: from then on it may be billed.
+        max_attempts: How often it may be sent.
+        attempts: How often it was; to be counted while it is under way.
         answer: Set it when there is one.
 
     Raises:
@@ -51,13 +49,19 @@ class Admission:
     """
 
     def __init__(
-        self, limits: CallLimits, spec: LLMSpec, request: ChatRequest, attempts: int
+        self, limits: CallLimits, spec: LLMSpec, request: ChatRequest, max_attempts: int
     ) -> None:
         self._limits = limits
-        self._spec, self._request, self._attempts = spec, request, attempts
+        self._spec, self._request = spec, request
+        self.max_attempts = max_attempts
         self._held: Reservation | None = None
-        self.sent = False
+        self.attempts = Attempts()
         self.answer: Completion | None = None
+
+    @property
+    def unanswered(self) -> int:
+        """Attempts that may have been billed and left no answer."""
+        return self.attempts.billable - (self.answer is not None)
 
     async def __aenter__(self) -> Self:
         gate = self._limits.gates[self._spec.name]
@@ -67,7 +71,7 @@ class Admission:
                 await self._reserve(self._limits.budget)
             await self._wait_for_turn()
         except BaseException:
-            self._free(billed=False)
+            self._free()
             raise
         return self
 
@@ -77,12 +81,12 @@ class Admission:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._free(billed=self.sent and not unbilled(error))
+        self._free()
 
     async def _reserve(self, budget: Budget) -> None:
         """Hold room for the call, waiting for calls in flight if they hold too much of it."""
         limits = self._limits
-        while (held := budget.reserve(self._spec, self._request, self._attempts)) is None:
+        while (held := budget.reserve(self._spec, self._request, self.max_attempts)) is None:
             if limits.reserved:
                 limits.call_ended.clear()
                 await limits.call_ended.wait()
@@ -101,21 +105,11 @@ class Admission:
             self._limits.budget.check_time(wait_s)
         await asyncio.sleep(wait_s)
 
-    def _free(self, billed: bool) -> None:
+    def _free(self) -> None:
         limits = self._limits
         limits.gates[self._spec.name].release()
         if limits.budget is None or self._held is None:
             return
-        if billed:
-            limits.budget.settle(self._held, self.answer)
-        else:
-            limits.budget.release(self._held)
+        limits.budget.settle(self._held, self.answer, self.unanswered)
         limits.reserved -= 1
         limits.call_ended.set()
-
-
-def unbilled(error: BaseException | None) -> bool:
-    """Whether a call that ended with ``error`` has certainly cost nothing."""
-    if isinstance(error, CallError):
-        return error.kind in _UNBILLED
-    return isinstance(error, ConfigError)

@@ -14,8 +14,8 @@ _LOCK_WAIT_S = 60.0
 # calls: every finished call; `paid` and `imported` say whether this store's owner paid for it, and
 #   whether it came with a tape and was not made here.
 # hits: how often an experiment was answered from a stored call.
-# unanswered: calls of paid providers that are under way, or ended without an answer though they
-#   may have been billed; `most_usd` is the most that they can have cost.
+# unanswered: calls of paid providers that are under way, and those with attempts that left no
+#   answer though they may have been billed; `most_usd` is the most that these can have cost.
 _TABLES = """
 BEGIN IMMEDIATE;
 CREATE TABLE IF NOT EXISTS calls (

@@ -126,6 +126,7 @@ class CallStore:
         paid: bool,
         role: str = "",
         mark: int | None = None,
+        lost_usd: float | None = 0.0,
     ) -> None:
         """Write a finished call and note that it was used.
 
@@ -137,7 +138,8 @@ class CallStore:
             request: ``ChatRequest.canonical``.
             paid: Whether a provider was paid for it.
             role: Who was asked; empty if the prompt names no role.
-            mark: What :meth:`send` returned; removed in the same transaction.
+            mark: What :meth:`send` returned; ends in the same transaction.
+            lost_usd: As in :meth:`fail`: the most that attempts before the answer can have cost.
         """
         row = (
             completion.request_key, name, client, model, role, self.experiment,
@@ -151,22 +153,21 @@ class CallStore:
         else:
             with self.transaction() as db:
                 db.execute(_PUT, row)
-                db.execute("DELETE FROM unanswered WHERE id = ?", (mark,))
+                _end(db, mark, "answered at a later attempt", lost_usd)
         with self._lock:
             self._tally.add(completion, made=True, paid=paid)
 
-    def fail(self, mark: int, outcome: str | None) -> None:
+    def fail(self, mark: int, outcome: str, lost_usd: float | None) -> None:
         """End a marked call that left no answer.
 
         Args:
             mark: What :meth:`send` returned.
-            outcome: How it ended, if it may have been billed; None if it certainly was not.
+            outcome: How it ended.
+            lost_usd: The most that it can have cost in US dollars; None if unknown. At 0 there
+                is nothing to keep in mind, and the mark is removed.
         """
         with self._lock:
-            if outcome is None:
-                self._db.execute("DELETE FROM unanswered WHERE id = ?", (mark,))
-            else:
-                self._db.execute("UPDATE unanswered SET outcome = ? WHERE id = ?", (outcome, mark))
+            _end(self._db, mark, outcome, lost_usd)
 
     def totals(self) -> Totals:
         """Sum what was used since the store was opened here."""
@@ -224,6 +225,14 @@ class CallStore:
         """Close the file; the store cannot be used afterwards."""
         with self._lock:
             self._db.close()
+
+
+def _end(db: sqlite3.Connection, mark: int, outcome: str, lost_usd: float | None) -> None:
+    if lost_usd == 0:
+        db.execute("DELETE FROM unanswered WHERE id = ?", (mark,))
+    else:
+        values = (outcome, lost_usd, mark)
+        db.execute("UPDATE unanswered SET outcome = ?, most_usd = ? WHERE id = ?", values)
 
 
 def encode(request: str) -> bytes:

@@ -23,14 +23,15 @@ DIED: Final = "its process ended"
 
 @dataclass(frozen=True, slots=True)
 class Unanswered:
-    """Paid calls of one LLM, role and experiment that left no answer.
+    """Paid calls of one LLM, role and experiment with attempts that left no answer.
 
     Attributes:
         name, role, experiment: What they were for.
-        outcome: How they ended: an error's kind, ``"its process ended"``, or ``"under way"`` for
-            those of a process that still runs.
+        outcome: How they ended: an error's kind, ``"answered at a later attempt"``, ``"its
+            process ended"``, or ``"under way"`` for those of a process that still runs.
         calls: How many.
-        most_usd: The most that they can have cost in US dollars; None if a price is unknown.
+        most_usd: The most that the attempts without an answer can have cost in US dollars; None
+            if a price is unknown.
     """
 
     name: str
@@ -64,9 +65,10 @@ def summarise(store: CallStore, by: By) -> dict[str, Totals]:
 
 
 def unanswered(store: CallStore) -> list[Unanswered]:
-    """Return the paid calls without an answer: under way, failed, or cut off by a kill.
+    """Return the paid calls under way, and those that may have been billed without an answer.
 
-    Those that a provider refused, and so did not bill, are not among them.
+    Attempts that a provider refused, and so did not bill, do not count. An answer that is bought
+    later takes nothing away: both may have been billed.
     """
     groups: dict[tuple[str, str, str, str], list[float | None]] = {}
     alive: dict[str, bool] = {}

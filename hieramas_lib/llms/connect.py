@@ -6,10 +6,11 @@ import os
 from typing import TYPE_CHECKING
 
 from hieramas_lib.errors import ConfigError
+from hieramas_lib.llms.addresses import checked_address
 from hieramas_lib.llms.budget import Budget
 from hieramas_lib.llms.call_store import CallStore
 from hieramas_lib.llms.chat import LLMClient
-from hieramas_lib.llms.pool import LLMPool, LLMSpec, clean_address
+from hieramas_lib.llms.pool import LLMPool, LLMSpec
 from hieramas_lib.llms.service import LLMService
 
 if TYPE_CHECKING:
@@ -33,8 +34,9 @@ def connect(
         world: What simulated LLMs know; needed by a pool that has some.
 
     Raises:
-        ConfigError: a key, a GGUF file, a package or the world is missing; names the LLM,
-            what is missing and the fix. Nothing has been called by then.
+        ConfigError: a key, a GGUF file, a package or the world is missing, or the address in an
+            SDK's variable holds a password; names what is at fault and the fix. Nothing has been
+            called by then.
     """
     simulated = [spec for spec in pool.llms if spec.client == "simulated"]
     if store is None:
@@ -78,9 +80,16 @@ def _origin(spec: LLMSpec, store: CallStore, world: "World | None") -> str | Non
         return _world_of(spec, _known(world, spec))
     if spec.client == "local":
         return _local_origin(spec, store)
-    # The SDKs read their default address from variables of these names.
-    default = os.environ.get(f"{spec.client.upper()}_BASE_URL", "").strip()
-    return spec.address or (clean_address(default) if default else None)
+    return spec.address or _default_address(f"{spec.client.upper()}_BASE_URL")
+
+
+def _default_address(variable: str) -> str | None:
+    """Return the address that an SDK reads from ``variable``; None if it is not set."""
+    url = os.environ.get(variable, "").strip()
+    try:
+        return checked_address(url) if url else None
+    except ValueError as error:
+        raise ConfigError(f"environment variable {variable}: {error}") from None
 
 
 def _local_origin(spec: LLMSpec, store: CallStore) -> str | None:

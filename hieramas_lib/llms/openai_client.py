@@ -8,6 +8,7 @@ from typing import Any
 from hieramas_lib.llms.chat import ChatRequest, Completion, FinishReason
 from hieramas_lib.llms.pool import LLMSpec
 from hieramas_lib.llms.provider import ProviderClient, clean, sampling_of, token_count
+from hieramas_lib.llms.provider_http import AttemptCounter
 
 _REASONING = re.compile(r"(gpt-5|o[134])(?![0-9a-z])")
 _FINISH: dict[str, FinishReason] = {
@@ -33,10 +34,12 @@ def sampling_parameters(spec: LLMSpec, request: ChatRequest) -> dict[str, Any]:
 class OpenAIClient(ProviderClient):
     """One LLM behind the official ``openai`` SDK."""
 
-    def _open(self, hooks: dict[str, list[Any]], **settings: Any) -> Any:
+    def _open(self, longest_wait_s: float, **settings: Any) -> Any:
         from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
-        return AsyncOpenAI(http_client=DefaultAsyncHttpxClient(event_hooks=hooks), **settings)
+        class CountingClient(AttemptCounter, DefaultAsyncHttpxClient): ...
+
+        return AsyncOpenAI(http_client=CountingClient(longest_wait_s=longest_wait_s), **settings)
 
     def _sdk_error(self) -> type[Exception]:
         from openai import OpenAIError

@@ -17,6 +17,7 @@ from pydantic import (
 )
 
 from hieramas_lib.errors import ConfigError
+from hieramas_lib.llms.addresses import checked_address
 from hieramas_lib.llms.chat import ChatRequest
 from hieramas_lib.paths import data_path
 
@@ -65,7 +66,8 @@ class LLMSpec(BaseModel):
         family: LLMs of one family share mistakes.
         profile: A few lines on strengths, weaknesses and price; the policy embeds them.
         price: None where unknown; its calls are then counted as unpriced, never as free.
-        base_url: Address of an OpenAI-compatible server; None is the SDK's default.
+        base_url: Address of the server; None is the SDK's default. It holds no user, password or
+            key.
         key_env: Environment variable holding the key; None where no key is needed.
         max_concurrency: Calls in flight at once.
         max_per_minute: Calls that go out in a minute, evenly spaced, for each process; None for
@@ -81,7 +83,8 @@ class LLMSpec(BaseModel):
             refuse the request if it is.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    # What a field holds is not shown in errors: a password in a place where none belongs.
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     name: str
     client: ClientName
@@ -111,6 +114,11 @@ class LLMSpec(BaseModel):
             )
         return name
 
+    @field_validator("base_url")
+    @classmethod
+    def _check_address(cls, url: str | None) -> str | None:
+        return None if url is None else checked_address(url)
+
     @model_validator(mode="after")
     def _check_prompting(self) -> "LLMSpec":
         if self.prompting != "chat" and self.client != "local":
@@ -121,10 +129,8 @@ class LLMSpec(BaseModel):
 
     @property
     def address(self) -> str | None:
-        """Where a provider's server is, without credentials; None if that is left to the SDK."""
-        if self.base_url is None or self.client not in ("openai", "anthropic"):
-            return None
-        return clean_address(self.base_url)
+        """Where a provider's server is; None if that is left to the SDK."""
+        return self.base_url if self.client in ("openai", "anthropic") else None
 
     def token_limit(self, request: ChatRequest) -> int:
         """Return the most completion tokens that ``request`` may take."""
@@ -151,7 +157,7 @@ class LLMPool(BaseModel):
     cost, so that utilities do not depend on the currency of the day.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     name: str
     skip_profile: str
@@ -215,11 +221,6 @@ class LLMPool(BaseModel):
         changed = defaults | {"client": "simulated"}
         twins = tuple(spec.model_copy(update=changed) for spec in self.llms)
         return self.model_copy(update={"name": f"simulated {self.name}", "llms": twins})
-
-
-def clean_address(url: str) -> str:
-    """Return ``url`` in one spelling, without the user and password it may hold."""
-    return re.sub(r"//[^/@]*@", "//", url).rstrip("/")
 
 
 def shipped_pools() -> tuple[Path, ...]:

@@ -5,15 +5,16 @@ import json
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable
-from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
 from hieramas_lib.errors import CallError
+from hieramas_lib.llms.addresses import is_own_host
+from hieramas_lib.llms.attempts import begin_count
 from hieramas_lib.llms.chat import ChatRequest, Completion
 from hieramas_lib.llms.pool import LLMSpec
-from hieramas_lib.llms.provider_errors import MAX_WAIT_S, Faults, asked_wait_s, out_of_credit
+from hieramas_lib.llms.provider_errors import MAX_WAIT_S, Faults
 
 TIMEOUT_S = 120.0
 """Seconds that one attempt may be silent."""
@@ -46,7 +47,8 @@ class ProviderClient(ABC):
             replies.
 
     Attributes:
-        attempts: How often one call may be sent, and so how often it may be billed.
+        max_attempts: How often one call may be sent, and so how often it may be billed. How
+            often it was is counted, see :mod:`hieramas_lib.llms.attempts`.
     """
 
     def __init__(
@@ -58,10 +60,10 @@ class ProviderClient(ABC):
         max_retries: int = MAX_RETRIES,
     ) -> None:
         self.spec = spec
-        self.attempts = max_retries + 1
+        self.max_attempts = max_retries + 1
         self._key = key
         self._timeout_s = timeout_s
-        self._limit_s = timeout_s * self.attempts
+        self._limit_s = timeout_s * self.max_attempts
         self._faults = Faults(spec, key)
         # One SDK object for each event loop: its connections cannot be used from another.
         self._sdks: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = WeakKeyDictionary()
@@ -75,6 +77,7 @@ class ProviderClient(ABC):
                 credit left for it.
         """
         began = time.perf_counter()
+        begin_count()
         sdk = self._sdk()
         try:
             # It also ends a body that drips on for ever.
@@ -92,7 +95,7 @@ class ProviderClient(ABC):
         try:
             return self._read(self._decode(raw), time.perf_counter() - began)
         except CallError as error:
-            left = self.attempts - 1 - raw.retries_taken
+            left = self.max_attempts - 1 - raw.retries_taken
             if error.kind not in _PASSING or not left:
                 raise
         raw = await self._send(sdk.with_options(max_retries=left - 1), request)
@@ -119,26 +122,17 @@ class ProviderClient(ABC):
         loop = asyncio.get_running_loop()
         if loop not in self._sdks:
             self._sdks[loop] = self._open(
-                {"response": [self._end_vain_retries]},
+                min(MAX_WAIT_S, self._limit_s),
                 api_key=self._key or _NO_KEY,
                 base_url=self.spec.base_url,
                 timeout=self._timeout_s,
-                max_retries=self.attempts - 1,
+                max_retries=self.max_attempts - 1,
             )
         return self._sdks[loop]
 
-    async def _end_vain_retries(self, response: Any) -> None:
-        """Tell the SDK, as a server would, not to retry what no retry can mend in time."""
-        if not response.is_error:
-            return
-        wait = asked_wait_s(response.headers)
-        vain = wait is not None and wait > min(MAX_WAIT_S, self._limit_s)
-        if vain or (response.status_code == 429 and out_of_credit(429, await response.aread())):
-            response.headers["x-should-retry"] = "false"
-
     @abstractmethod
-    def _open(self, hooks: dict[str, list[Any]], **settings: Any) -> Any:
-        """Make the SDK object, with ``hooks`` in its HTTP client."""
+    def _open(self, longest_wait_s: float, **settings: Any) -> Any:
+        """Make the SDK object, with :class:`.AttemptCounter` mixed into its HTTP client."""
 
     @abstractmethod
     def _sdk_error(self) -> type[Exception]:
@@ -173,13 +167,6 @@ def sampling_of(spec: LLMSpec, request: ChatRequest) -> dict[str, Any]:
     sampling: dict[str, Any] = {}
     if request.temperature is not None and spec.takes_temperature:
         sampling["temperature"] = request.temperature
-    if _is_own(urlsplit(spec.base_url or "").hostname or ""):
+    if is_own_host(urlsplit(spec.base_url or "").hostname or ""):
         sampling["seed"] = request.sample
     return sampling
-
-
-def _is_own(host: str) -> bool:
-    try:
-        return host == "localhost" or ip_address(host).is_private
-    except ValueError:
-        return False

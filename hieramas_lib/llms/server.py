@@ -154,8 +154,7 @@ class _Desk:
             asked = wire.read_request(_decoded(raw))
             client = self._clients.get(asked.request.model)
             if client is None:
-                message = f"no model {asked.request.model!r}; there are {', '.join(self._clients)}"
-                return _error(wire, 404, message, "model"), None
+                return _error(wire, 404, self._unknown(asked.request.model), "model"), None
             completion = await client.complete(asked.request)
         except BadRequest as error:
             return _error(wire, 400, str(error), error.field), None

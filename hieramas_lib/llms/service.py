@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from hieramas_lib.errors import CallError, ConfigError
+from hieramas_lib.llms.attempts import count_in
 from hieramas_lib.llms.budget import Budget, worst_case_usd
-from hieramas_lib.llms.call_limits import CallLimits, unbilled
+from hieramas_lib.llms.call_limits import Admission, CallLimits
 from hieramas_lib.llms.call_store import CallStore
 from hieramas_lib.llms.call_totals import Totals
+from hieramas_lib.llms.cancellation import run_to_end
 from hieramas_lib.llms.chat import ChatRequest, Completion, LLMClient, key_of
 from hieramas_lib.llms.layout import role_of
 from hieramas_lib.llms.pool import LLMPool, LLMSpec
@@ -40,10 +42,14 @@ class LLMService:
     gave no cost, and written to the store before it is returned. In mode ``live`` nothing is
     shared either: every request is a call of its own.
 
+    A request that is cancelled while it waits is dropped. Once its call is out, the answer is
+    waited for and stored before the cancellation goes on; a second cancellation drops it.
+
     Args:
         pool: The LLMs there are.
-        clients: A client for each name of the pool; may be empty in mode ``replay``. One with
-            an attribute ``attempts`` may send, and be billed for, a call that often.
+        clients: A client for each name of the pool; may be empty in mode ``replay``. One that
+            may send a call several times has an attribute ``max_attempts``, and counts them by
+            :mod:`~hieramas_lib.llms.attempts`.
         store: Where calls are read from and written to.
         budget: Limits on the calls made; None for none.
         origins: What tells apart LLMs of one client and model id, by name: see
@@ -101,7 +107,7 @@ class LLMService:
         spec, request, text = self._routed(request)
         key = key_of(text)
         if self.store.mode == "live":
-            return await self._call(spec, request, key, text, self._state())
+            return await self._call(spec, request, key, text, self._admission(spec, request))
         stored = self.store.get(key)
         if stored is not None:
             return stored
@@ -135,10 +141,9 @@ class LLMService:
                 return stored
         future = asyncio.get_running_loop().create_future()
         state.in_flight[key] = future
+        admission = self._admission(spec, request)
         try:
-            completion = await self._call(spec, request, key, text, state)
-            future.set_result(completion)
-            return completion
+            return await self._call(spec, request, key, text, admission)
         except Exception as error:
             future.set_exception(error)
             future.exception()  # Mark as seen: there may be nobody waiting.
@@ -146,35 +151,46 @@ class LLMService:
         finally:
             del state.in_flight[key]
             if not future.done():
-                future.set_result(None)  # Cancelled: the first waiter makes the call.
+                # None if it was cancelled before it was answered: the first waiter makes the call.
+                future.set_result(admission.answer)
+
+    def _admission(self, spec: LLMSpec, request: ChatRequest) -> Admission:
+        max_attempts = getattr(self._clients[spec.name], "max_attempts", 1)
+        return self._state().limits.admit(spec, request, max_attempts)
 
     async def _call(
-        self, spec: LLMSpec, request: ChatRequest, key: str, text: str, state: _LoopState
+        self, spec: LLMSpec, request: ChatRequest, key: str, text: str, admission: Admission
     ) -> Completion:
-        """Make the call within the limits and write it down."""
-        client = self._clients[spec.name]
-        attempts = getattr(client, "attempts", 1)
-        paid, role = spec.client in PAID_CLIENTS, role_of(request)
-        async with state.limits.admit(spec, request, attempts) as admission:
-            mark = self._mark(spec, request, key, role, attempts) if paid else None
-            admission.sent = True
-            try:
-                completion = _priced(await client.complete(request), spec, key)
-            except BaseException as error:
-                if mark is not None:
-                    self.store.fail(mark, None if unbilled(error) else _outcome(error))
-                raise
-            admission.answer = completion
-            self.store.put(
-                completion, name=spec.name, client=spec.client, model=spec.model, role=role,
-                request=text, paid=paid, mark=mark,
-            )  # fmt: skip
-        return completion
+        """Make the call when its turn has come, and see it to its end."""
+        async with admission:
+            sending = self._send(spec, request, key, text, admission)
+            # A simulated call is done at once, and a task of its own would be a third of its time.
+            return await (sending if spec.client == "simulated" else run_to_end(sending))
 
-    def _mark(self, spec: LLMSpec, request: ChatRequest, key: str, role: str, attempts: int) -> int:
-        """Mark a paid call as under way, with the most that it can cost."""
-        most = attempts * worst_case_usd(spec, request) if spec.price else None
-        return self.store.send(key, name=spec.name, role=role, most_usd=most)
+    async def _send(
+        self, spec: LLMSpec, request: ChatRequest, key: str, text: str, admission: Admission
+    ) -> Completion:
+        """Send the call and write the answer down; a paid one is marked as long as it has none."""
+        role, paid = role_of(request), spec.client in PAID_CLIENTS
+        mark = None
+        if paid:
+            most = _most_usd(spec, request, admission.max_attempts)
+            mark = self.store.send(key, name=spec.name, role=role, most_usd=most)
+        count_in(admission.attempts)
+        try:
+            completion = _priced(await self._clients[spec.name].complete(request), spec, key)
+        except BaseException as error:
+            if mark is not None:
+                lost = _most_usd(spec, request, admission.unanswered)
+                self.store.fail(mark, _outcome(error), lost)
+            raise
+        admission.answer = completion
+        self.store.put(
+            completion, name=spec.name, client=spec.client, model=spec.model, role=role,
+            request=text, paid=paid, mark=mark,
+            lost_usd=_most_usd(spec, request, admission.unanswered),
+        )  # fmt: skip
+        return completion
 
     def _state(self) -> _LoopState:
         loop = asyncio.get_running_loop()
@@ -183,6 +199,13 @@ class LLMService:
             limits = CallLimits(self.pool, self.budget, self._rates)
             state = self._loops[loop] = _LoopState(limits)
         return state
+
+
+def _most_usd(spec: LLMSpec, request: ChatRequest, attempts: int) -> float | None:
+    """Return the most that so many attempts can cost in US dollars; None if that is unknown."""
+    if not attempts:
+        return 0.0
+    return None if spec.price is None else attempts * worst_case_usd(spec, request)
 
 
 def _outcome(error: BaseException) -> str:

@@ -5,7 +5,7 @@ from functools import lru_cache
 
 from hieramas_lib.errors import CallError
 from hieramas_lib.llms.chat import ChatRequest, Completion, FinishReason
-from hieramas_lib.llms.layout import Duty, Header, Section, parse_sections
+from hieramas_lib.llms.layout import Header, Section, parse_sections
 from hieramas_lib.llms.pool import LLMSpec
 from hieramas_lib.llms.simulated_lengths import draw_length
 from hieramas_lib.llms.simulated_plans import write_plan
@@ -85,7 +85,7 @@ class SimulatedClient:
         noise, blank, wording = draws[:3]
         if blank < knobs.replies.blank_rate:
             return write_blank(wording)
-        duty = _duty(header, world)
+        duty = knobs.duty(header)
         wrong = world.wrong_answer(self.spec.name, task)
         margin = world.margin(self.spec.name, task, header)
         margin += knobs.difficulty[task.kind].call_noise * as_normal(noise)
@@ -120,13 +120,6 @@ class SimulatedClient:
             cached=False,
             request_key=request.key("simulated", self.spec.model),
         )
-
-
-def _duty(header: Header, world: World) -> Duty:
-    """Return the duty; the decision node and an LLM alone always have to answer."""
-    duty = world.settings.duty(header.role)
-    answers = header.position in ("decision", "alone")
-    return "solver" if answers and duty == "planner" else duty
 
 
 @lru_cache(maxsize=1024)

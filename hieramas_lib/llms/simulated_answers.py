@@ -3,7 +3,7 @@
 import ast
 import re
 from functools import lru_cache
-from itertools import islice
+from itertools import count, islice
 
 from hieramas_lib.tasks.extraction import extract_answer
 from hieramas_lib.tasks.task import LETTERS, Task
@@ -25,8 +25,8 @@ def render_answer(task: Task, answer: str) -> str:
 def wrong_answers(task: Task) -> tuple[str, ...]:
     """Return wrong answers to ``task`` in the form of its gold, most tempting first.
 
-    Where the task names none: the other letters, a number nearby, or a program that
-    returns nothing.
+    Where the task names none: the other letters, numbers nearby, or a program that returns
+    nothing.
     """
     if task.kind == "choice":
         letters = LETTERS[: len(task.choices)]
@@ -40,8 +40,10 @@ def wrong_answers(task: Task) -> tuple[str, ...]:
     if task.kind == "maths":
         if re.fullmatch(r"-?\d+", task.gold):
             number = int(task.gold)
-            return tuple(str(n) for n in (number + 1, number - 1, 2 * number + 3))
-        return tuple(text for text in ("0", "1", "2") if text != task.gold)
+            near = (number + 1, number - 1, 2 * number + 3)
+            return tuple(dict.fromkeys(str(n) for n in near if n != number))
+        in_gold = _numbers_in(task.gold)
+        return tuple(islice((text for text in map(str, count()) if text not in in_gold), 3))
     name = task.tests.entry_point if task.tests else "solution"
     return (f"def {name}(*arguments, **options):\n    return None",)
 
@@ -50,16 +52,20 @@ def wrong_answers(task: Task) -> tuple[str, ...]:
 def stray_answers(task: Task) -> tuple[str, ...]:
     """Return 20 more wrong answers to a maths task, whole numbers; none to other tasks.
 
-    They are near the gold answer where that is a whole number, else small. A number that stands
-    in the gold answer is left out, as a lenient grader might take it for the whole.
+    They are near the gold answer where that is a whole number, else small.
     """
     if task.kind != "maths":
         return ()
     centre = int(task.gold) if re.fullmatch(r"-?\d+", task.gold) else 12
-    taken = {*re.findall(r"-?\d+", task.gold), *wrong_answers(task), str(centre)}
+    taken = {*_numbers_in(task.gold), *wrong_answers(task), str(centre)}
     steps = (sign * step for step in range(2, 40) for sign in (1, -1))
     numbers = (str(centre + step) for step in steps)
     return tuple(islice((number for number in numbers if number not in taken), _STRAYS))
+
+
+def _numbers_in(gold: str) -> set[str]:
+    """Return numbers that a lenient grader might take for the right answer."""
+    return set(re.findall(r"-?\d+", gold))
 
 
 @lru_cache(maxsize=65536)

@@ -15,9 +15,6 @@ draws are knobs of the kind of task (:class:`~hieramas_lib.llms.world_settings.D
 from collections.abc import Iterable
 from math import fsum, hypot, sqrt
 
-import yaml
-from pydantic import ValidationError
-
 from hieramas_lib.errors import ConfigError
 from hieramas_lib.llms.layout import Header, Section, parse_sections
 from hieramas_lib.llms.pool import LLMPool
@@ -30,6 +27,7 @@ from hieramas_lib.llms.world_draws import (
     uniforms,
 )
 from hieramas_lib.llms.world_settings import WorldSettings
+from hieramas_lib.llms.yaml_file import read_yaml
 from hieramas_lib.paths import data_path
 from hieramas_lib.tasks.task import Kind, Task
 
@@ -44,17 +42,16 @@ def load_settings(difficulty: str) -> WorldSettings:
     names = sorted(path.stem for path in folder.glob("*.yaml"))
     if difficulty not in names:
         raise ConfigError(f"difficulty: {difficulty!r} is not one of {', '.join(names)}")
-    path = folder / f"{difficulty}.yaml"
-    try:
-        return WorldSettings.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
-    except (yaml.YAMLError, ValidationError) as error:
-        raise ConfigError(f"{path}: {error}") from None
+    return read_yaml(folder / f"{difficulty}.yaml", WorldSettings)
 
 
 class World:
     """The questions, and how able every LLM of a pool is at each of them.
 
     Two tasks with one statement are one question to an LLM; the first of them counts.
+
+    Raises:
+        ConfigError: the right answer to a task is not known, so that nobody could give it.
     """
 
     def __init__(
@@ -65,10 +62,12 @@ class World:
         self._families = {spec.name: spec.family for spec in pool.llms}
         self._tasks: dict[str, Task] = {}
         for task in tasks:
+            _check_gold(task)
             self._tasks.setdefault(_as_read(task.statement), task)
         self._intercepts: dict[tuple[str, Kind], float] = {}
         self._effects: dict[tuple[str, Kind], dict[str, float]] = {}
         self._difficulties: dict[str, float] = {}
+        self._in_any_role: dict[tuple[str, str], float] = {}
         self._margins: dict[tuple[str, str, Header], float] = {}
         self._wrong: dict[tuple[str, str], str] = {}
 
@@ -126,9 +125,14 @@ class World:
         return (*wrong_answers(task), *strays)
 
     def wrong_answer(self, llm: str, task: Task) -> str:
-        """Return the wrong answer that ``llm`` falls for."""
+        """Return the wrong answer that ``llm`` falls for.
+
+        Raises:
+            ConfigError: the right one is not known.
+        """
         key = (llm, task.id)
         if key not in self._wrong:
+            _check_gold(task)
             self._wrong[key] = self._wrong_answer(llm, task)
         return self._wrong[key]
 
@@ -159,18 +163,23 @@ class World:
         return self._intercepts[key]
 
     def _margin(self, llm: str, task: Task, header: Header) -> float:
+        knobs = self.settings.difficulty[task.kind]
+        key = (llm, task.id)
+        if key not in self._in_any_role:
+            self._in_any_role[key] = self._margin_in_any_role(llm, task)
+        role = normal(self.seed, "role", llm, task.id, header.role, header.position)
+        fit = self.settings.role_fit(header.role, task.subject)
+        margin = self._in_any_role[key] + (knobs.role_noise * role + fit)
+        return margin + knobs.answer_only if header.style == "answer only" else margin
+
+    def _margin_in_any_role(self, llm: str, task: Task) -> float:
         knobs, seed = self.settings.difficulty[task.kind], self.seed
         margin = self.intercept(llm, task.kind)
         margin += self.loading(llm, task.kind) * self.difficulty(task)
         interaction = self._subject_effects(llm, task.kind).get(task.subject, 0.0)
         margin += knobs.interaction_sd * interaction
         margin += knobs.family_sd * normal(seed, "family", self._families[llm], task.id)
-        margin += knobs.residual * logistic(seed, "residual", llm, task.id)
-        role = normal(seed, "role", llm, task.id, header.role, header.position)
-        margin += knobs.role_noise * role + self.settings.role_fit(header.role, task.subject)
-        if header.style == "answer only":
-            margin += knobs.answer_only
-        return margin
+        return margin + knobs.residual * logistic(seed, "residual", llm, task.id)
 
     def _wrong_answer(self, llm: str, task: Task) -> str:
         knobs = self.settings.wrong
@@ -201,3 +210,11 @@ class World:
 def _as_read(statement: str) -> str:
     """Return the statement as a prompt's task section gives it back."""
     return parse_sections(Section("task", statement).render())[0].text
+
+
+def _check_gold(task: Task) -> None:
+    if not task.gold:
+        raise ConfigError(
+            f"task {task.id!r}: simulated LLMs need to know the right answer, and it has none; "
+            "give one, or use a pool of real LLMs"
+        )

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from hieramas_lib.errors import ConfigError
-from hieramas_lib.llms.layout import Duty, Style
+from hieramas_lib.llms.layout import Duty, Header, Style
 from hieramas_lib.tasks.task import Kind
 
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
@@ -230,10 +230,12 @@ class WorldSettings(_Knobs):
         except ValidationError as error:
             raise ConfigError(f"settings {self.name!r}: {error}") from None
 
-    def duty(self, role: str) -> Duty:
-        """Return the duty of ``role``."""
-        knobs = self.roles.get(role)
-        return knobs.duty if knobs else "solver"
+    def duty(self, header: Header) -> Duty:
+        """Return the duty of a seat; the decision and an LLM alone always have to answer."""
+        knobs = self.roles.get(header.role)
+        duty: Duty = knobs.duty if knobs else "solver"
+        last = header.position in ("decision", "alone")
+        return "solver" if last and duty == "planner" else duty
 
     def role_fit(self, role: str, subject: str) -> float:
         """Return the logits that ``role`` adds on ``subject``."""

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from hieramas_lib.errors import ConfigError
 from hieramas_lib.learning.checkpoints import Checkpoints
-from hieramas_lib.learning.classifier import GraphClassifier
+from hieramas_lib.learning.classifier import GraphScorer, new_classifier
 from hieramas_lib.learning.encoder import Encoder
 from hieramas_lib.learning.explanation import Explanation, explain
 from hieramas_lib.learning.features import Featurizer
@@ -79,7 +79,7 @@ class HieraMAS:
         self.policy = self.untrained_policy()
         self.history: list[TrainingStep] = []
         self.featurizer: Featurizer | None = None
-        self.classifier: GraphClassifier | None = None
+        self.classifier: GraphScorer | None = None
 
     def start(self, train: Sequence[Task], policy: PolicyLearner | None = None) -> None:
         """Fix the feature scale on ``train`` and take ``policy``, by default the untrained one."""
@@ -224,9 +224,10 @@ class HieraMAS:
         profiles = torch.from_numpy(self.encoder.encode(texts))
         return PolicyLearner(space, PaperHead(space, profiles, seed=self.seed), prior, roles)
 
-    def untrained_classifier(self, dim: int) -> GraphClassifier:
+    def untrained_classifier(self, dim: int) -> GraphScorer:
         """Return the classifier that :meth:`fit` begins with, for text vectors of size ``dim``."""
-        return GraphClassifier(dim, self.space.graphs, seed=self.seed)
+        form = self.settings.stage2.form
+        return new_classifier(form, dim, self.space.graphs, seed=self.seed)
 
     @property
     def _scaled(self) -> Featurizer:
@@ -235,7 +236,7 @@ class HieraMAS:
         return self.featurizer
 
     @property
-    def _trained(self) -> GraphClassifier:
+    def _trained(self) -> GraphScorer:
         if self.classifier is None:
             raise ConfigError("HieraMAS: train stage 2 first, with fit() or fit_graphs()")
         return self.classifier

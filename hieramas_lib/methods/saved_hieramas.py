@@ -25,7 +25,6 @@ from hieramas_lib.learning.tensor_file import read_tensors, write_tensors
 from hieramas_lib.learning.training_state import part
 from hieramas_lib.llms.budget import Budget
 from hieramas_lib.llms.connect import connect
-from hieramas_lib.llms.pool import LLMPool, clean_address
 from hieramas_lib.llms.service import LLMService
 from hieramas_lib.llms.world import World
 from hieramas_lib.methods.hieramas import HieraMAS
@@ -72,7 +71,7 @@ def save_hieramas(system: HieraMAS, folder: Path) -> None:
         width=space.actions.width,
         decision=space.decision,
         reads=space.reads,
-        pool=_without_credentials(llms.pool),
+        pool=llms.pool,
         origins=llms.origins,
         history=tuple(system.history),
         files={file.name: sha256(file) for file in sorted(new.iterdir())},
@@ -154,15 +153,6 @@ def _connected(folder: Path, about: SystemFile, budget: Budget | None) -> LLMSer
                 "the same, give `llms=`"
             )
     return llms
-
-
-def _without_credentials(pool: LLMPool) -> LLMPool:
-    """Return ``pool`` without the user and password that an address may hold."""
-    specs = tuple(
-        spec.model_copy(update={"base_url": spec.base_url and clean_address(spec.base_url)})
-        for spec in pool.llms
-    )
-    return pool.model_copy(update={"llms": specs})
 
 
 def _name(encoder: Encoder) -> str:

@@ -189,7 +189,6 @@ class Execution:
     async def _call(
         self, llm: str, prompt: Prompt, role: str, position: Position, copy: int = 0
     ) -> CallRecord:
-        self.halt.check()
         request = ChatRequest(
             model=llm,
             messages=prompt,
@@ -198,7 +197,8 @@ class Execution:
             options=self.team.roles.options(self.task, role),
         )
         try:
-            return await ask(self.llms, request, role, position)
+            with self.halt.calling():
+                return await ask(self.llms, request, role, position)
         except Exception as error:
             # At once, not when the call's siblings are back: no one may start a call from now on.
             self.halt.report(error, self.task)

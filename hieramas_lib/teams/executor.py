@@ -11,8 +11,8 @@ the rollout with status ``error``. An empty or refused text is absent in the sam
 is nothing in it to read; a truncated one is passed on as far as it goes.
 
 Every other error (budget spent, call not on the tape, bad configuration, a bug) stops the run:
-no further call starts, calls in flight come back and are kept in the store, then the first such
-error is raised.
+no further call starts, those that wait for their turn are dropped, those that went out come back
+and are kept in the store; then the first such error is raised.
 
 Cancellation (Ctrl-C, ``asyncio.timeout``, a kernel's stop button) stops a run in the same way,
 and so takes as long as the calls in flight do. A second one drops these calls.
@@ -28,10 +28,11 @@ from collections.abc import Callable, Sequence
 from tqdm import tqdm
 
 from hieramas_lib.errors import ConfigError
+from hieramas_lib.llms.cancellation import run_to_end
 from hieramas_lib.llms.chat import LLMClient
 from hieramas_lib.tasks.task import Task
 from hieramas_lib.teams.execution import COPY_STRIDE, TEMPERATURE, Job, ask, execute
-from hieramas_lib.teams.halt import Halt, run_to_end
+from hieramas_lib.teams.halt import Halt
 from hieramas_lib.teams.rollout import Rollout
 from hieramas_lib.teams.team import Team
 
@@ -58,7 +59,7 @@ async def run_team(
     job = Job(team, task, sample)
     _check(job)
     halt = Halt()
-    return await run_to_end(execute(job, llms, grade_nodes, halt), halt)
+    return await run_to_end(execute(job, llms, grade_nodes, halt), halt.cancel)
 
 
 async def run_batch(
@@ -99,7 +100,8 @@ async def run_batch(
             on_rollout(index, rollout)
 
         try:
-            await run_to_end(_run_all(jobs, llms, slots, grade_nodes, halt, finish), halt)
+            work = _run_all(jobs, llms, slots, grade_nodes, halt, finish)
+            await run_to_end(work, halt.cancel)
         except (Exception, asyncio.CancelledError) as error:
             done = f"{len(results)} of {len(jobs)} rollouts finished"
             error.add_note(f"{done}; all calls that came back are kept in the call store")

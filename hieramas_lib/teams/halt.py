@@ -1,17 +1,16 @@
-"""Stop without losing what is paid for: no further call starts, those in flight come back.
+"""Stop a run without losing what is paid for.
 
-This holds for an error that stops a run and for a cancellation (Ctrl-C, a timeout, a caller that
-gives up) alike. A provider bills a call that it was sent, whether or not anybody waits for the
-answer; so the answer is waited for, and the call store keeps it.
+No further call starts, those that wait for their turn are dropped, those that went out come back
+and are kept, see :mod:`hieramas_lib.llms.cancellation`. This holds for an error that stops a run
+and for a cancellation (Ctrl-C, a timeout, a caller that gives up) alike.
 """
 
 import asyncio
-from collections.abc import Coroutine
-from typing import Any, TypeVar
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 from hieramas_lib.tasks.task import Task
-
-T = TypeVar("T")
 
 
 class Cancelled(Exception):
@@ -23,35 +22,44 @@ class Halt:
 
     def __init__(self) -> None:
         self.error: Exception | None = None
+        self._calling: set[asyncio.Task[Any]] = set()
 
     def report(self, error: Exception, task: Task) -> None:
         """Stop the run because of ``error``, met in the rollout of ``task``; the first counts."""
         if self.error is None:
             error.add_note(f"in the rollout of task {task.id!r}")
-            self.error = error
+            self._stop(error)
 
     def cancel(self) -> None:
         """Stop the run because its caller gave up."""
         if self.error is None:
-            self.error = Cancelled("the caller gave up")
+            self._stop(Cancelled("the caller gave up"))
 
     def check(self) -> None:
         """Raise the error, if there is one."""
         if self.error is not None:
             raise self.error
 
+    @contextmanager
+    def calling(self) -> Iterator[None]:
+        """Make a call here: it does not begin if the run has stopped, and is cancelled if it does.
 
-async def run_to_end(work: Coroutine[Any, Any, T], halt: Halt) -> T:
-    """Await ``work``, which looks at ``halt`` before each call.
+        Raises:
+            Exception: the error that stopped the run.
+        """
+        self.check()
+        task = asyncio.current_task()
+        assert task is not None, "calls are made in tasks"
+        self._calling.add(task)
+        try:
+            yield
+        except asyncio.CancelledError:
+            self.check()
+            raise
+        finally:
+            self._calling.discard(task)
 
-    If this is cancelled, ``work`` is halted and awaited to its end, which takes as long as the
-    calls in flight do; then the cancellation goes on. A second cancellation drops these calls.
-    """
-    task = asyncio.create_task(work)
-    try:
-        return await asyncio.shield(task)
-    except asyncio.CancelledError:
-        halt.cancel()
-        # Unlike a shield, gathering hands a cancellation on to the task, and waits for it.
-        await asyncio.gather(task, return_exceptions=True)
-        raise
+    def _stop(self, error: Exception) -> None:
+        self.error = error
+        for task in self._calling:
+            task.cancel()

@@ -109,19 +109,27 @@ def test_bad_input_found_by_the_notebook_stays_bad_input(
         run_notebook(tiny)
 
 
+NOTES = ["in the rollout of task 'a'", "2 of 4 rollouts finished"]
+
+
+@pytest.mark.parametrize(
+    ("notes", "said"), [([], "is spent. The"), (NOTES, "is spent; 2 of 4 rollouts finished. The")]
+)
 def test_used_up_budget_says_what_is_kept_and_what_to_do(
-    tiny: Path, monkeypatch: pytest.MonkeyPatch
+    tiny: Path, monkeypatch: pytest.MonkeyPatch, notes: list[str], said: str
 ) -> None:
+    shown = "\x1b[31mBudgetExceeded\x1b[39m: $0.9 of $1.0 is spent"
+
     def stop(*args: Any, **kwargs: Any) -> None:
         raise PapermillExecutionError(
             cell_index=4, exec_count=3, source="x", ename="BudgetExceeded",
-            evalue="$0.9 of $1.0 is spent", traceback=[],
+            evalue="$0.9 of $1.0 is spent", traceback=["Cell In[1], line 5", shown, *notes],
         )  # fmt: skip
 
     monkeypatch.setattr("papermill.execute_notebook", stop)
     done = CliRunner().invoke(app, ["run", str(tiny)])
     assert (done.exit_code, done.stderr.count("\n")) == (1, 1)
-    assert "the budget is used up: $0.9 of $1.0 is spent. The answers" in done.stderr
+    assert f"the budget is used up: $0.9 of $1.0 {said} answers" in done.stderr
     assert "calls.sqlite and not paid again: raise budget_usd and run again" in done.stderr
 
 

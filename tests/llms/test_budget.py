@@ -47,9 +47,19 @@ def test_every_attempt_is_reserved() -> None:
         budget.reserve(SPEC, REQUEST, attempts=6)
     reservation = budget.reserve(SPEC, REQUEST, attempts=5)
     assert reservation is not None
-    assert reservation.usd == pytest.approx(5 * WORST)
-    budget.settle(reservation, None)
+    assert reservation.usd == pytest.approx(WORST)
+    assert budget.reserve(SPEC, REQUEST, attempts=1) is None
+    budget.settle(reservation, None, unanswered=5)
     assert budget.spent_usd == pytest.approx(5 * WORST)
+
+
+def test_attempts_before_the_answer_are_charged_too() -> None:
+    budget = Budget(usd=1.0)
+    reservation = budget.reserve(SPEC, REQUEST, attempts=5)
+    assert reservation is not None
+    budget.settle(reservation, done(0.0002, tokens=70), unanswered=2)
+    assert budget.spent_usd == pytest.approx(0.0002 + 2 * WORST)
+    assert (budget.used_tokens, budget.made) == (70 + 2 * 190, 1)
 
 
 def test_a_call_that_could_pass_the_limit_is_not_made() -> None:
@@ -66,14 +76,14 @@ def test_a_call_that_could_pass_the_limit_is_not_made() -> None:
 def test_a_call_that_was_not_billed_gives_its_room_back() -> None:
     budget = Budget(usd=0.0015, calls=1)
     for _ in range(5):
-        budget.release(held(budget))
+        budget.settle(held(budget), None)
     assert (budget.spent_usd, budget.made) == (0.0, 0)
     held(budget)
 
 
 def test_an_unknown_cost_is_charged_at_its_worst_case() -> None:
     budget = Budget(usd=1.0)
-    budget.settle(held(budget), None)
+    budget.settle(held(budget), done(None))
     assert budget.spent_usd == pytest.approx(WORST)
 
 
@@ -81,9 +91,9 @@ def test_calls_in_flight_count() -> None:
     budget = Budget(calls=2)
     first, second = held(budget), held(budget)
     assert budget.reserve(SPEC, REQUEST) is None
-    budget.settle(first, None)
+    budget.settle(first, None, unanswered=1)
     assert budget.reserve(SPEC, REQUEST) is None
-    budget.settle(second, None)
+    budget.settle(second, None, unanswered=1)
     with pytest.raises(BudgetExceeded, match="limit of 2 calls"):
         budget.reserve(SPEC, REQUEST)
 
@@ -103,10 +113,10 @@ def test_tokens() -> None:
     assert second is not None
     assert budget.reserve(SPEC, REQUEST) is None
     budget.settle(first, done(None, tokens=40))
-    budget.settle(second, None)
+    budget.settle(second, None, unanswered=1)
     assert budget.used_tokens == 40 + 190
     with pytest.raises(
-        BudgetExceeded, match=r"up to 190 tokens in 1 attempts, and 230 of 400"
+        BudgetExceeded, match=r"up to 190 tokens in its one attempt, and 230 of 400"
     ) as e:
         budget.reserve(SPEC, REQUEST)
     assert e.value.limit == "tokens"
@@ -119,7 +129,7 @@ def test_time_is_counted_from_the_first_call() -> None:
     now[0] = 200.0
     first = held(budget)
     now[0] = 229.9
-    budget.release(held(budget))
+    budget.settle(held(budget), None)
     budget.check_time()
     with pytest.raises(BudgetExceeded, match="limit of 30 s reached"):
         budget.check_time(ahead_s=0.2)
@@ -133,7 +143,7 @@ def test_time_is_counted_from_the_first_call() -> None:
 def test_the_message_says_what_was_used() -> None:
     budget = Budget(calls=2, clock=lambda: 5.0)
     budget.settle(held(budget), done(0.0012, tokens=3400))
-    budget.settle(held(budget), None)
+    budget.settle(held(budget), None, unanswered=1)
     used = r"limit of 2 calls reached \(used so far: \$0\.002200, 2 calls, 3,590 tokens, 0\.0 s\)"
     with pytest.raises(BudgetExceeded, match=used) as caught:
         budget.reserve(SPEC, REQUEST)
@@ -195,7 +205,7 @@ def test_the_limit_holds(limit: float, steps: list[tuple[str, float]]) -> None:
         if end == "settle":
             budget.settle(in_flight.pop(0), done(WORST * share))
         elif end == "release":
-            budget.release(in_flight.pop(0))
+            budget.settle(in_flight.pop(0), None)
         assert budget.spent_usd <= limit
     for reservation in in_flight:
         budget.settle(reservation, done(WORST))

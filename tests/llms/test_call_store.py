@@ -157,8 +157,8 @@ def test_a_mark_goes_with_the_answer_or_stays_with_the_outcome() -> None:
     marks = [store.send(f"k{n}", name="small", role="", most_usd=None) for n in range(4)]
     assert outcomes() == [""] * 4
     put(store, mark=marks[0])
-    store.fail(marks[1], None)
-    store.fail(marks[2], "timeout")
+    store.fail(marks[1], "rejected", 0.0)
+    store.fail(marks[2], "timeout", None)
     assert outcomes() == ["timeout", ""]
 
 

@@ -94,7 +94,7 @@ from hieramas_lib.llms.call_store import CallStore
 store = CallStore(Path(sys.argv[1]), experiment="07_main")
 store.send("k5", name="a", role="Solver", most_usd=0.25)
 store.send("k6", name="a", role="Solver", most_usd=0.5)
-store.fail(store.send("k7", name="a", role="Critic", most_usd=None), "timeout")
+store.fail(store.send("k7", name="a", role="Critic", most_usd=None), "timeout", None)
 print("sent", flush=True)
 sys.stdin.read()
 """

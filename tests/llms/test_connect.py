@@ -171,6 +171,16 @@ def test_the_default_address_of_an_sdk_counts(client: str, monkeypatch) -> None:
     assert answer("http://c/v1", base_url="http://b/v1") == "answer 2"
 
 
+@pytest.mark.parametrize("client", ["openai", "anthropic"])
+def test_a_password_in_the_default_address_of_an_sdk_is_refused(client: str, monkeypatch) -> None:
+    variable = f"{client.upper()}_BASE_URL"
+    monkeypatch.setenv(variable, "https://me:s3cret@host/v1")
+    with pytest.raises(ConfigError, match=f"environment variable {variable}: .*out") as caught:
+        connect(pool(client=client))
+    assert "s3cret" not in str(caught.value)
+    connect(pool(client=client, base_url="http://own/v1"))
+
+
 def test_another_file_at_the_same_path_is_another_llm(monkeypatch, tmp_path: Path) -> None:
     monkeypatch.setattr(connect_module, "_client", lambda spec, world: echo)
     echo, model, path = Echo(), tmp_path / "model.gguf", tmp_path / "calls.sqlite"

@@ -143,8 +143,7 @@ def test_a_killed_sweep_ends_like_one_that_was_not(
     assert made == calls
 
     whole = tmp_path / "whole.jsonl"
-    child = start(url, tmp_path / "whole" / "calls.sqlite", whole, rollouts)
-    assert child.communicate(timeout=PATIENCE_S)[0] == ""
+    killed_sweep.main(url, tmp_path / "whole" / "calls.sqlite", whole, rollouts)
     assert records.read_bytes() == whole.read_bytes()
     print(
         f"\n{kills} kills with {found[1:]} of {calls} calls stored: {sum(sent.values())} calls "

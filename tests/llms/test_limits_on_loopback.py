@@ -7,13 +7,15 @@ from fractions import Fraction
 import pytest
 from serving import serving
 
-from hieramas_lib.errors import BudgetExceeded
+from hieramas_lib.errors import BudgetExceeded, CallError
+from hieramas_lib.llms.anthropic_client import AnthropicClient
 from hieramas_lib.llms.budget import Budget
 from hieramas_lib.llms.call_store import CallStore
 from hieramas_lib.llms.chat import ChatRequest, Completion, Message
 from hieramas_lib.llms.openai_client import OpenAIClient
 from hieramas_lib.llms.pool import LLMPool, LLMSpec, Price
 from hieramas_lib.llms.server import make_app
+from hieramas_lib.llms.server_faults import Fault, FaultPlan
 from hieramas_lib.llms.service import LLMService
 
 PRICE = Price.model_validate({"input": 1.0, "output": 10.0, "date": "2026-11-01", "source": "test"})
@@ -101,3 +103,36 @@ def test_no_call_goes_out_after_the_time_is_over(concurrency: int) -> None:
     assert 0 < len(metered.bills) <= 60
     assert {getattr(error, "limit", "") for error in errors} == {"seconds"}
     assert "limit of 60 s reached" in str(errors[0])
+
+
+CLIENTS = {"openai": OpenAIClient, "anthropic": AnthropicClient}
+FAULTS: tuple[Fault, ...] = ("429 wait", "503", "cut", "cut", "cut", "not JSON")
+
+
+@pytest.mark.usefixtures("quick_retries")
+@pytest.mark.parametrize("concurrency", [1, 64])
+@pytest.mark.parametrize("kind", CLIENTS)
+def test_all_answers_that_were_made_stay_within_the_limit(kind: str, concurrency: int) -> None:
+    """Those that never reached anybody count too, as a provider bills them like the others."""
+    metered, store, limit = Metered(), CallStore(), 0.15
+    faults = FaultPlan(0.4, 1, FAULTS, wait_s=0.001)
+    with serving(make_app({"m": metered}, faults=faults)) as url:
+        spec = LLMSpec(
+            name="m", client=kind, model="m", family="f", profile="p", price=PRICE,
+            base_url=f"{url}/v1" if kind == "openai" else url, max_concurrency=concurrency,
+        )  # fmt: skip
+        pool = LLMPool(name="loopback", skip_profile="-", reference="m", llms=(spec,))
+        client = CLIENTS[kind](spec, None, timeout_s=1.0, max_retries=4)
+        budget = Budget(usd=limit)
+        llms = LLMService(pool, {"m": client}, store, budget)
+
+        async def all_of_them() -> list[Completion | BaseException]:
+            jobs = (llms.complete(ask(n)) for n in range(200))
+            return await asyncio.gather(*jobs, return_exceptions=True)
+
+        ends = asyncio.run(all_of_them())
+    made, paid = float(sum(cost for cost, _ in metered.bills)), store.totals().paid_usd
+    print(f"{made:.6f} made, {paid:.6f} answered, {budget.spent_usd:.6f} charged")
+    assert paid < made <= budget.spent_usd <= limit
+    assert any(isinstance(end, BudgetExceeded) for end in ends)
+    assert all(isinstance(end, Completion | CallError | BudgetExceeded) for end in ends), ends

@@ -197,7 +197,7 @@ def test_names_that_an_llm_can_have(name: str) -> None:
     ("client", "url", "address"),
     [
         ("openai", None, None),
-        ("openai", "http://me:secret@host:8000/v1/", "http://host:8000/v1"),
+        ("openai", "http://host:8000/v1/", "http://host:8000/v1"),
         ("anthropic", "https://host/a@b", "https://host/a@b"),
         ("simulated", "http://host", None),
     ],
@@ -208,6 +208,21 @@ def test_the_address_of_a_server(client: str, url: str | None, address: str | No
         | {"base_url": url}
     )
     assert spec.address == address
+
+
+@pytest.mark.parametrize("url", ["https://me:s3cret@host/v1", "https://s3cret@host", "//:s3cret@h"])
+def test_an_address_with_a_password_is_refused_and_not_shown(tmp_path: Path, url: str) -> None:
+    fields = yaml.safe_load(data_path("llm_pool.yaml").read_text())
+    fields["llms"][2]["base_url"] = url
+    path = tmp_path / "pool.yaml"
+    path.write_text(yaml.safe_dump(fields))
+    where = r"pool\.yaml: llms\.2\.base_url: .*take them out.*name that by `key_env:`"
+    with pytest.raises(ConfigError, match=where) as caught:
+        load_pool(path)
+    assert "s3cret" not in str(caught.value)
+    with pytest.raises(ValueError, match="take them out") as direct:
+        LLMPool.model_validate(fields)
+    assert "s3cret" not in str(direct.value)
 
 
 @pytest.mark.parametrize("field", ["input", "output"])

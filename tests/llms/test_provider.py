@@ -3,6 +3,7 @@
 import asyncio
 import re
 import time
+from contextlib import suppress
 from dataclasses import replace
 from email.utils import formatdate
 from typing import Any
@@ -12,6 +13,7 @@ from loopback import Loopback, Reply, serve
 
 from hieramas_lib.errors import CallError, ConfigError
 from hieramas_lib.llms.anthropic_client import AnthropicClient
+from hieramas_lib.llms.attempts import Attempts, count_in
 from hieramas_lib.llms.chat import ChatRequest, Completion, Message
 from hieramas_lib.llms.openai_client import OpenAIClient
 from hieramas_lib.llms.pool import LLMSpec
@@ -84,6 +86,50 @@ def test_no_call_is_sent_more_often_than_the_budget_reserves(kind: str, retries:
     assert len(server.asked) == retries + 1
     _, server = fail(kind, Reply(b"{"), down, max_retries=retries)
     assert len(server.asked) == retries + 1
+
+
+def billed(kind: str, *replies: Reply, url: str | None = None) -> int:
+    """Attempts of a call that its client says may have been billed."""
+    attempts = Attempts()
+
+    async def call(url: str) -> None:
+        count_in(attempts)
+        client = CLIENTS[kind](spec(kind, url), None, timeout_s=1.0, max_retries=2)
+        with suppress(CallError, ConfigError):
+            await client.complete(REQUEST)
+
+    with serve(*replies) as server:
+        asyncio.run(call(url or server.url))
+    return attempts.billable
+
+
+GATEWAY = [Reply({}, status) for status in (500, 502, 503, 504)]
+
+
+@both
+@pytest.mark.usefixtures("quick_retries")
+def test_attempts_that_may_have_been_billed_are_counted(kind: str) -> None:
+    good = Reply(GOOD[kind])
+    assert billed(kind, good) == 1
+    assert billed(kind, Reply(b"{"), good) == 2
+    assert billed(kind, Reply(GOOD[kind], cut=True), Reply(drop=True), good) == 3
+    assert billed(kind, Reply(GOOD[kind], wait_s=1.5), Reply({}, 408), good) == 3
+    for fault in GATEWAY:
+        assert billed(kind, fault, good) == 2
+        assert billed(kind, fault) == 3
+    assert billed(kind, Reply({}, 429), Reply({}, 409), good) == 1
+    for status in (400, 401, 404, 429):
+        assert billed(kind, Reply({}, status)) == 0
+    assert billed(kind, GATEWAY[0], Reply({}, 401)) == 1
+
+
+@both
+@pytest.mark.usefixtures("quick_retries")
+def test_a_call_that_never_went_out_was_not_billed(kind: str) -> None:
+    with serve() as gone:
+        pass
+    assert billed(kind, url=gone.url) == 0
+    assert billed(kind, url="http://nowhere.invalid") == 0
 
 
 @both

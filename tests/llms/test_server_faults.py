@@ -291,6 +291,7 @@ def check(trial: Trial) -> None:
     assert trial.paid_usd == owed
 
 
+@pytest.mark.usefixtures("quick_retries")
 def test_2000_calls_under_faults(tmp_path: Path, record_property: Callable[..., None]) -> None:
     trial = run_trial(tmp_path / "calls.sqlite", 2000, plan(0.4, seed=1))
     record_property("table: 2,000 calls under faults", trial.table())

@@ -2,7 +2,9 @@
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from math import fsum
 from pathlib import Path
@@ -10,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from hieramas_lib.errors import BudgetExceeded, CallError, ConfigError, ReplayMiss
+from hieramas_lib.llms.attempts import begin_count, count_attempt
 from hieramas_lib.llms.budget import Budget
 from hieramas_lib.llms.call_store import CallStore
 from hieramas_lib.llms.call_summary import UNDER_WAY, Unanswered, unanswered
@@ -35,9 +38,14 @@ def ask(sample: int = 0, model: str = "small", text: str = "hi") -> ChatRequest:
 
 
 class Stub:
-    """Answers with a running number; may wait, fail, or give its own price."""
+    """Answers with a running number; may wait, fail, or give its own price.
 
-    attempts = 1
+    ``billed`` is how many attempts of a call it counts, the answered one included; None if it
+    does not count.
+    """
+
+    max_attempts = 1
+    billed: int | None = None
 
     def __init__(self, wait_s: float = 0.0, fail: Callable[[int], bool] | None = None) -> None:
         self.calls = 0
@@ -55,6 +63,10 @@ class Stub:
         number = self.calls
         self.now += 1
         self.most = max(self.most, self.now)
+        if self.billed is not None:
+            begin_count()
+            for _ in range(self.billed):
+                count_attempt()
         try:
             if self._wait_s:
                 await asyncio.sleep(self._wait_s)
@@ -195,25 +207,25 @@ def test_a_shared_failure_reaches_all_and_is_not_stored() -> None:
     assert asyncio.run(llms.complete(ask())).text == "answer 2"
 
 
-def test_a_cancelled_call_hands_over_to_a_waiter() -> None:
-    stub = Stub(wait_s=0.02)
-    budget = Budget(calls=2)
-    llms = service(stub, budget=budget)
+@pytest.mark.parametrize("concurrency", [1, 16])
+def test_a_cancelled_call_leaves_no_waiter_alone(concurrency: int) -> None:
+    """Under way, it is shared as before; waiting for its turn, the first waiter makes it."""
+    stub, budget = Stub(wait_s=0.02), Budget(calls=2)
+    llms = service(stub, budget=budget, max_concurrency=concurrency)
 
     async def story() -> list[Completion | BaseException]:
+        first = asyncio.create_task(llms.complete(ask(1)))
+        await asyncio.sleep(0)
         tasks = [asyncio.create_task(llms.complete(ask())) for _ in range(3)]
         await asyncio.sleep(0.005)
         tasks[0].cancel()
         tasks[2].cancel()
-        return await asyncio.gather(*tasks, return_exceptions=True)
+        return await asyncio.gather(first, *tasks, return_exceptions=True)
 
     ends = asyncio.run(story())
-    assert isinstance(ends[0], asyncio.CancelledError)
-    assert isinstance(ends[2], asyncio.CancelledError)
-    assert isinstance(ends[1], Completion)
-    assert stub.calls == 2
-    # The cancelled call had been sent, and may have been billed.
-    assert budget.made == 2
+    cancelled, answered = asyncio.CancelledError, Completion
+    assert [type(end) for end in ends] == [answered, cancelled, answered, cancelled]
+    assert stub.calls == budget.made == llms.store.count() == 2
 
 
 def test_the_concurrency_limit() -> None:
@@ -239,6 +251,23 @@ def test_one_service_serves_one_event_loop_after_another() -> None:
     assert stub.calls == 8
 
 
+def test_event_loops_of_several_threads_share_one_service(tmp_path: Path) -> None:
+    stub, budget = Stub(wait_s=0.001), Budget(usd=0.01)
+    llms = service(stub, CallStore(tmp_path / "calls.sqlite"), budget, max_concurrency=4)
+
+    async def many(first: int) -> list[Completion | BaseException]:
+        jobs = [llms.complete(ask(n)) for n in range(first, first + 40)]
+        return await asyncio.gather(*jobs, return_exceptions=True)
+
+    with ThreadPoolExecutor(3) as threads:
+        batches = list(threads.map(lambda first: asyncio.run(many(first)), (0, 40, 80)))
+    kinds = Counter(type(end) for batch in batches for end in batch)
+    assert set(kinds) == {Completion, BudgetExceeded}
+    assert kinds[Completion] == llms.store.count() == budget.made
+    assert budget.spent_usd == pytest.approx(llms.usage.paid_usd)
+    assert 0.01 - 218e-6 < budget.spent_usd <= 0.01
+
+
 @pytest.mark.parametrize("limit", [1, 64])
 def test_a_budget_is_never_passed(limit: int) -> None:
     stub = Stub(wait_s=0.001)
@@ -262,7 +291,7 @@ def test_a_budget_with_room_for_one_call_at_a_time_slows_down_and_goes_on() -> N
     """A reservation is many times what a call costs; to hold too many must not end the run."""
     stub = Stub(wait_s=0.001)
     budget = Budget(usd=0.005)  # 2e-4 a call, and 218e-6 reserved for each of its 20 attempts.
-    stub.attempts = 20
+    stub.max_attempts = 20
     llms = service(stub, budget=budget)
 
     async def many() -> list[Completion]:
@@ -275,7 +304,7 @@ def test_a_budget_with_room_for_one_call_at_a_time_slows_down_and_goes_on() -> N
 
 def test_services_that_share_a_budget_wait_for_each_other() -> None:
     budget, slow, quick = Budget(calls=2), Stub(wait_s=0.02, fail=lambda n: True), Stub()
-    slow.error = CallError("rejected", "no")
+    slow.error, slow.billed = CallError("rejected", "no"), 0
     one, two = service(slow, budget=budget), service(quick, budget=budget)
 
     async def story() -> list[Completion | BaseException]:
@@ -287,67 +316,94 @@ def test_services_that_share_a_budget_wait_for_each_other() -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "charged"),
-    [
-        (CallError("timeout", "-"), True),
-        (CallError("connection", "-"), True),
-        (CallError("malformed", "-"), True),
-        (CallError("server", "-"), True),
-        (CallError("rejected", "-"), False),
-        (CallError("rate_limit", "-"), False),
-        (ConfigError("wrong key"), False),
-        (ZeroDivisionError("a bug after the reply"), True),
-    ],
+    ("billed", "charged"), [(0, 0), (1, 1), (3, 3), (None, 1)], ids=lambda count: str(count)
 )
-def test_a_failed_call_that_may_have_been_billed_is_charged_its_reservation(
-    error: Exception, charged: bool
+@pytest.mark.parametrize(
+    "error", [CallError("timeout", "-"), ConfigError("wrong key"), ZeroDivisionError("a bug")]
+)
+def test_a_failed_call_is_charged_each_attempt_that_may_have_been_billed(
+    error: Exception, billed: int | None, charged: int
 ) -> None:
     stub = Stub(fail=lambda n: True)
-    stub.error, stub.attempts = error, 5
+    stub.error, stub.max_attempts, stub.billed = error, 5, billed
     budget = Budget(usd=1.0)
-    with pytest.raises(type(error)):
-        asyncio.run(service(stub, budget=budget).complete(ask()))
-    # Two letters and 16 tokens of allowance at $1, 20 tokens out at $10 a million; 5 attempts.
-    assert budget.spent_usd == pytest.approx(5 * 218e-6 if charged else 0.0)
-    assert budget.made == charged
-
-
-@pytest.mark.parametrize(
-    ("error", "kept"),
-    [
-        (CallError("timeout", "-"), ["timeout"]),
-        (CallError("rate_limit", "-"), []),
-        (ConfigError("wrong key"), []),
-        (ZeroDivisionError("a bug after the reply"), ["ZeroDivisionError"]),
-    ],
-)
-def test_a_call_that_may_have_been_billed_without_an_answer_is_kept_in_mind(
-    error: Exception, kept: list[str]
-) -> None:
-    stub = Stub(fail=lambda n: n == 1)
-    stub.error, stub.attempts = error, 5
-    llms = service(stub)
+    llms = service(stub, budget=budget)
     with pytest.raises(type(error)):
         asyncio.run(llms.complete(ask()))
+    # Two letters and 16 tokens of allowance at $1, 20 tokens out at $10 a million.
+    assert budget.spent_usd == pytest.approx(charged * 218e-6)
+    assert budget.made == bool(charged)
+    outcome = getattr(error, "kind", type(error).__name__)
+    kept = [Unanswered("small", "", "", outcome, 1, pytest.approx(charged * 218e-6))]
+    assert unanswered(llms.store) == (kept if charged else [])
+
+
+def test_attempts_before_the_answer_are_charged_and_kept_in_mind() -> None:
+    stub, budget = Stub(), Budget(usd=1.0)
+    stub.max_attempts, stub.billed = 5, 3
+    llms = service(stub, budget=budget)
     asyncio.run(llms.complete(ask()))
-    found = unanswered(llms.store)
-    assert [call.outcome for call in found] == kept
-    assert [call.most_usd for call in found] == [pytest.approx(5 * 218e-6)] * len(kept)
+    assert budget.spent_usd == pytest.approx(2e-4 + 2 * 218e-6)
+    assert llms.usage.paid_usd == pytest.approx(2e-4)
+    assert unanswered(llms.store) == [
+        Unanswered("small", "", "", "answered at a later attempt", 1, pytest.approx(2 * 218e-6))
+    ]
+    unpriced = service(stub, price=None)
+    asyncio.run(unpriced.complete(ask()))
+    assert [call.most_usd for call in unanswered(unpriced.store)] == [None]
 
 
-def test_a_cancelled_call_is_kept_in_mind_and_one_under_way_is_told_apart() -> None:
+@pytest.mark.parametrize("mode", ["cache", "live"])
+def test_a_call_that_went_out_is_stored_although_nobody_waits_for_it(mode) -> None:
+    stub, budget = Stub(wait_s=0.02), Budget(usd=1.0)
+    llms = service(stub, CallStore(None, mode), budget)
+
+    async def story() -> None:
+        task = asyncio.create_task(llms.complete(ask()))
+        await asyncio.sleep(0.005)
+        assert unanswered(llms.store) == [
+            Unanswered("small", "", "", UNDER_WAY, 1, pytest.approx(218e-6))
+        ]
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(story())
+    assert llms.store.count() == stub.calls == 1
+    assert budget.spent_usd == llms.usage.paid_usd == pytest.approx(2e-4)
+    assert unanswered(llms.store) == []
+
+
+def test_a_second_cancellation_drops_the_call_and_keeps_it_in_mind() -> None:
     llms = service(Stub(wait_s=5), price=None)
 
-    async def story() -> list[Unanswered]:
+    async def story() -> None:
         task = asyncio.create_task(llms.complete(ask()))
-        await asyncio.sleep(0.01)
-        meanwhile = unanswered(llms.store)
-        task.cancel()
+        for _ in range(2):
+            await asyncio.sleep(0.005)
+            task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-        return meanwhile
 
-    assert asyncio.run(story()) == [Unanswered("small", "", "", UNDER_WAY, 1, None)]
+    asyncio.run(asyncio.wait_for(story(), 4))
     assert unanswered(llms.store) == [Unanswered("small", "", "", "cancelled", 1, None)]
+
+
+@pytest.mark.parametrize("limit", [{"max_concurrency": 1}, {"max_per_minute": 1}], ids=str)
+def test_a_cancelled_call_that_waits_for_its_turn_is_dropped_at_once(limit: dict) -> None:
+    stub, budget = Stub(wait_s=0.02), Budget(usd=1.0)
+    llms = service(stub, budget=budget, **limit)
+
+    async def story() -> list[Completion | BaseException]:
+        tasks = [asyncio.create_task(llms.complete(ask(n))) for n in range(3)]
+        await asyncio.sleep(0.005)
+        for task in tasks[1:]:
+            task.cancel()
+        return await asyncio.gather(*tasks, return_exceptions=True)
+
+    ends = asyncio.run(asyncio.wait_for(story(), 4))
+    assert [type(end) for end in ends] == [Completion] + [asyncio.CancelledError] * 2
+    assert (stub.calls, budget.made) == (1, 1)
+    assert budget.spent_usd == pytest.approx(2e-4)
 
 
 @pytest.mark.parametrize("client", ["simulated", "local"])
@@ -421,13 +477,13 @@ def test_one_store_tells_servers_apart(client: str) -> None:
         llms = service(stub, store, client=client, base_url=url)
         return asyncio.run(llms.complete(ask())).text
 
-    texts = [at(url) for url in (None, "http://a/v1", "http://b/v1", "http://me:pw@a/v1/")]
+    texts = [at(url) for url in (None, "http://a/v1", "http://b/v1", "http://a/v1/")]
     assert texts == ["answer 1", "answer 2", "answer 3", "answer 2"]
 
 
 def test_a_replay_miss_names_the_other_server(tmp_path: Path) -> None:
     path = tmp_path / "tape.sqlite"
-    asyncio.run(service(Stub(), CallStore(path), base_url="http://u:pw@a/v1").complete(ask()))
+    asyncio.run(service(Stub(), CallStore(path), base_url="http://a/v1").complete(ask()))
     llms = LLMService(pool(spec("small", base_url="http://b/v1")), {}, CallStore(path, "replay"))
     with pytest.raises(ReplayMiss, match="origin: stored 'http://a/v1', asked 'http://b/v1'"):
         asyncio.run(llms.complete(ask()))

@@ -250,4 +250,4 @@ def test_duties_agree_with_the_shipped_role_sets(difficulty: str, kind: str) -> 
     settings = load_settings(difficulty)
     for role in load_roles(kind).roles:
         assert role.name in settings.roles
-        assert settings.duty(role.name) == role.duty, role.name
+        assert settings.duty(Header(role.name, "proposer")) == role.duty, role.name

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from hypothesis import strategies as st
 
 from hieramas_lib.errors import CallError
+from hieramas_lib.llms.cancellation import run_to_end
 from hieramas_lib.llms.chat import ChatRequest, Completion, FinishReason
 from hieramas_lib.llms.layout import Header, Section, parse_sections
 from hieramas_lib.tasks.task import Task
@@ -85,6 +86,10 @@ class StubLLM:
     total_tokens: int = 0
 
     async def complete(self, request: ChatRequest) -> Completion:
+        """Answer, to the end even if nobody waits: as an ``LLMService`` does with a call sent."""
+        return await run_to_end(self._answer(request))
+
+    async def _answer(self, request: ChatRequest) -> Completion:
         system, user = request.messages
         header = Header.parse(system.content)
         who = (header.role, header.position, request.model)

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from hieramas_lib.llms.layout import Header
 from hieramas_lib.teams import graph_pool
 from hieramas_lib.teams.executor import Job, run_batch, run_team
 from hieramas_lib.teams.rollout import Rollout
+from hieramas_lib.teams.topology import Topology
 
 CHAIN = make_team(graph_pool.chain(2), width=1)
 """Five calls, one at a time."""
@@ -42,7 +44,7 @@ class Gate:
         return StubLLM(pause=pause)  # type: ignore[arg-type]
 
 
-async def turns(count: int = 20) -> None:
+async def turns(count: int = 60) -> None:
     for _ in range(count):
         await asyncio.sleep(0)
 
@@ -129,20 +131,40 @@ def test_a_timeout_is_a_timeout_and_loses_nothing() -> None:
     asyncio.run(asyncio.wait_for(scenario(), 10))
 
 
-def test_the_answer_that_ends_a_rollout_while_it_is_cancelled_is_not_thrown_away() -> None:
+@pytest.mark.parametrize("stop", ["cancelled", "error"])
+def test_a_stopped_run_drops_what_waits_for_its_turn(stop: str) -> None:
+    """Two calls are out, and come back; the others are not sent any more."""
+    gate, llms = Gate(), StubLLM()
+    turn = asyncio.Semaphore(2)
+
+    class OneByOne:
+        async def complete(self, request: ChatRequest) -> Completion:
+            if request.model == "broken":
+                await gate.opened.wait()
+                raise BudgetExceeded("limit")
+            async with turn:
+                return await llms.complete(request)
+
     async def scenario() -> None:
-        gate = Gate()
-        found: dict[int, Rollout] = {}
-        jobs = [Job(CHAIN, TASK), Job(CHAIN, TASK, 1)]
-        llms = gate.llms(at="decider")
-        running = asyncio.create_task(run_batch(jobs, llms, on_rollout=found.__setitem__))
+        release = asyncio.Event()
+        llms.pause = lambda header, request: release.wait()  # type: ignore[assignment,return-value]
+        jobs = [Job(make_team(graph_pool.empty(3)), TASK, sample) for sample in range(3)]
+        broken = make_team(Topology(1), width=0)
+        node = replace(broken.supernodes[0], synthesizer="broken")
+        jobs.append(Job(replace(broken, supernodes=(node,)), TASK))
+        running = asyncio.create_task(run_batch(jobs, OneByOne()))
         await turns()
-        running.cancel()
+        if stop == "error":
+            gate.opened.set()
+        else:
+            running.cancel()
         await turns()
-        gate.opened.set()
-        with pytest.raises(asyncio.CancelledError):
+        assert counts(llms) == (2, 0)
+        assert not running.done()
+        release.set()
+        with pytest.raises(BudgetExceeded if stop == "error" else asyncio.CancelledError):
             await running
-        assert sorted(found) == [0, 1]
+        assert counts(llms) == (2, 2)
 
     asyncio.run(asyncio.wait_for(scenario(), 10))
 

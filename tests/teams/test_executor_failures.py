@@ -132,7 +132,8 @@ class Stopping(StubLLM):
 
     async def complete(self, request: ChatRequest) -> Completion:
         if request.model == self.at:
-            await asyncio.sleep(0)
+            for _ in range(2):
+                await asyncio.sleep(0)
             self.events.append(("stop", "", "", request.model))
             raise self.error
         return await super().complete(request)
