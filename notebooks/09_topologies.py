@@ -32,7 +32,7 @@
 # graph, both by the same search worlds.
 #
 # Reads: the shipped knowledge questions, the role set `choice`, and the simulated pool. Writes: one run
-# folder with four figures and three tables. About 50 seconds. Offline and free; the LLMs are
+# folder with four figures and three tables. About 40 seconds. Offline and free; the LLMs are
 # **simulated**, so nothing here is evidence about the real models whose names they carry.
 
 # %% tags=["parameters"]
@@ -177,19 +177,34 @@ def open_worlds(settings, tasks, seeds):
 
 
 # %%
-def compare(settings):
-    """Search in the search worlds and judge in the others, for both ways to read."""
-    searched = list(open_worlds(settings, search_half, config.search_seeds).values())
-    judged = open_worlds(settings, judge_half, config.seeds)
+def compare(searched, judged):
+    """Search in some worlds and judge in others, for both ways to read."""
     rows, paths, aimed = [], {}, {}
     for reads, team in teams.items():
-        found, grown = candidates(score_in(searched, team), graph_pool)
+        found, grown = candidates(score_in(list(searched.values()), team), graph_pool)
         paths[reads], aimed[reads] = grown, found[AIMED]
         rows += [{"reads": reads} | row for row in judge(judged, team, found)]
-    return pd.DataFrame(rows), paths, aimed, judged
+    return pd.DataFrame(rows), paths, aimed
 
 
-measured = {name: compare(load_settings(name)) for name in tqdm(config.difficulties)}
+def open_both(settings):
+    """Return the worlds to search in and those to judge in."""
+    return (
+        open_worlds(settings, search_half, config.search_seeds),
+        open_worlds(settings, judge_half, config.seeds),
+    )
+
+
+def read_as(difficulty, settings):
+    """Return the worlds of a difficulty with other knobs of reading; nothing else is drawn anew."""
+    return [
+        {seed: world.with_reading(settings) for seed, world in part.items()}
+        for part in worlds[difficulty]
+    ]
+
+
+worlds = {name: open_both(load_settings(name)) for name in config.difficulties}
+measured = {n: compare(*read_as(n, load_settings(n))) for n in tqdm(config.difficulties)}
 main = pd.concat([rows.assign(difficulty=name) for name, (rows, *_) in measured.items()])
 values = ["utility", "accuracy", "cost_reference"]
 within = ["difficulty", "reads", "seed"]
@@ -229,7 +244,7 @@ save_figure(
 # %%
 options = TeamOptions(roles, pool.names, 0, graph_pool.topologies, config.decision)
 rows = []
-for difficulty, (*_, judged) in measured.items():
+for difficulty, (_, judged) in worlds.items():
     for seed, world in judged.items():
         anchors = find_anchors(options, world, teams=20, seed=seed)
         for name, estimate in (
@@ -259,7 +274,8 @@ presentable(table)
 
 # %%
 first = config.difficulties[0]
-_, paths, aimed, judged = measured[first]
+_, paths, aimed = measured[first]
+_, judged = worlds[first]
 numbers = [0, 2, 4, 7, 10, 14, 19, 24, 28]
 drawn = some_random_graphs(len(roles.roles), numbers, config.random_graphs, seed=0)
 rows = []
@@ -315,6 +331,9 @@ save_figure(
 
 
 # %%
+ROLES_ALIKE = "no fit, no checking"
+
+
 def ablations(settings):
     """Return the settings with causes set to zero, by what is missing."""
 
@@ -325,7 +344,7 @@ def ablations(settings):
     roles_alike = settings.with_knobs("fit", own=0.0, other=0.0)
     roles_alike = roles_alike.with_knobs("checker", production=0.0, recognition=0.0, persuasion=1.0)
     return {
-        "no fit, no checking": roles_alike,
+        ROLES_ALIKE: roles_alike,
         "no recognition": reading(recognition=0.0),
         "no persuasion": reading(persuasion=0.0),
         "no fatigue": reading(fatigue=0.0),
@@ -336,7 +355,9 @@ def ablations(settings):
 
 parts = [main[main["difficulty"] == first].assign(knobs="as shipped")]
 for knobs, settings in tqdm(ablations(load_settings(first)).items()):
-    rows, *_ = compare(settings)
+    # Fit is part of what LLMs know, so that without it the worlds are others.
+    both = open_both(settings) if knobs == ROLES_ALIKE else read_as(first, settings)
+    rows, *_ = compare(*both)
     parts.append(rows.assign(difficulty=first, knobs=knobs))
 causes = pd.concat(parts)
 
@@ -374,6 +395,9 @@ save_figure(
 # under `sinks`: its decision reads one message only, and cannot recognise what is not in it.) Equal roles do
 # **not** take the gain away: the fit of roles decides *which* edges are good, not *whether* some are.
 # Nor does recognition: it makes all graphs better.
+#
+# Where the decision reads **all**, an edge spares it nothing, and the gain over no graph has one cause:
+# without persuasion the search finds no edge worth adding.
 #
 # ## What the aimed graphs look like
 
@@ -435,7 +459,7 @@ for (difficulty, reads), frame in main.groupby(["difficulty", "reads"], sort=Fal
         f"{difficulty} world, decision reads {reads}: the aimed graph, with {len(graph.edges)} of 28 "
         f"edges, {', '.join(sentences)}; differences in utility, β = 0.01."
     )
-for knobs in ("no fit, no checking", "no persuasion, no fatigue", "messages do nothing"):
+for knobs in (ROLES_ALIKE, "no persuasion, no fatigue", "messages do nothing"):
     frame = causes[(causes["knobs"] == knobs) & (causes["reads"] == "sinks")]
     conclusions.append(
         f"Reading sinks, {first} world, {knobs}: aimed minus empty {difference(frame, AIMED, EMPTY)}, "

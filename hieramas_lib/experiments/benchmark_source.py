@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import yaml
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from hieramas_lib.errors import ConfigError
 from hieramas_lib.learning.encoder import Encoder, MiniLM, SentenceEncoder, save_vectors
 from hieramas_lib.llms.world import load_settings
 from hieramas_lib.llms.world_settings import RoleKnobs, WorldSettings
+from hieramas_lib.llms.yaml_file import read_yaml
 from hieramas_lib.paths import ROOT
 from hieramas_lib.tasks.load import BENCHMARKS, load_tasks
 from hieramas_lib.tasks.splits import make_splits
@@ -139,7 +139,7 @@ def prepare(path: Path, sizes: Mapping[str, int], seed: int = 0) -> list[str]:
         ConfigError: a file is malformed, sizes are missing or too large, or the ``embed`` extra is
             not installed and vectors are named.
     """
-    own = _read(path)
+    own = read_yaml(path, OwnBenchmark)
     tasks = load_tasks(_questions(path, own))
     done = []
     if own.splits is not None:
@@ -159,7 +159,7 @@ def prepare(path: Path, sizes: Mapping[str, int], seed: int = 0) -> list[str]:
 
 
 def _own_source(path: Path) -> BenchmarkSource:
-    own = _read(path)
+    own = read_yaml(path, OwnBenchmark)
     questions, splits = _questions(path, own), "default"
     if own.splits is not None:
         splits = str(path.parent / own.splits)
@@ -182,24 +182,16 @@ def _own_source(path: Path) -> BenchmarkSource:
 
 
 def _splits(questions: str, splits: str = "default") -> tuple[Tasks, Tasks, Tasks]:
-    train, val, test = (
-        load_tasks(questions, split, splits=splits) for split in ("train", "val", "test")
-    )
-    return train, val, test
-
-
-def _read(path: Path) -> OwnBenchmark:
-    try:
-        return OwnBenchmark.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
-    except yaml.YAMLError as error:
-        raise ConfigError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from None
-    except ValidationError as error:
-        fault = error.errors()[0]
-        name = ".".join(map(str, fault["loc"])) or "file"
-        fields = ", ".join(OwnBenchmark.model_fields)
-        raise ConfigError(f"{path}: {name}: {fault['msg']}; the fields are {fields}") from None
+    parts = {
+        split: load_tasks(questions, split, splits=splits) for split in ("train", "val", "test")
+    }
+    for split, tasks in parts.items():
+        if not tasks:
+            raise ConfigError(
+                f"{splits}: splits.{split}: there is no question in it; delete the file and run "
+                f"`hieramas prepare` with --{split} above 0"
+            )
+    return parts["train"], parts["val"], parts["test"]
 
 
 def _questions(path: Path, own: OwnBenchmark) -> str:

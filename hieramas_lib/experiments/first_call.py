@@ -9,12 +9,12 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from hieramas_lib.errors import BudgetExceeded, CallError, ConfigError
+from hieramas_lib.llms.addresses import is_own_host
 from hieramas_lib.llms.budget import Budget
 from hieramas_lib.llms.call_store import CallStore
 from hieramas_lib.llms.chat import ChatRequest, Completion, Message
 from hieramas_lib.llms.connect import connect
 from hieramas_lib.llms.pool import LLMPool, LLMSpec, load_pool
-from hieramas_lib.llms.provider import is_own_host
 
 LIMIT_USD = 0.05
 """Most that one call may cost, all attempts of the SDK included."""

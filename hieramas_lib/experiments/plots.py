@@ -53,11 +53,14 @@ def learning_curve(
     return figure
 
 
-def selection_heatmap(shares: "pd.DataFrame", *, title: str = "") -> "Figure":
+def selection_heatmap(shares: "pd.DataFrame", *, title: str = "", of: str = "tasks") -> "Figure":
     """Draw how often each position (row) is given to each LLM or SKIP (column), in percent.
 
-    ``shares`` holds values from 0 to 1, with one row a position, named "Role · position": a line
-    separates roles. A cell without a number is below half a percent.
+    Args:
+        shares: Values from 0 to 1, with one row a position, named "Role · position": a line
+            separates roles. A cell without a number is below half a percent.
+        title: Of the figure.
+        of: What the shares are shares of, for the colour bar.
     """
     rows, columns = shares.shape
     with style():
@@ -68,7 +71,7 @@ def selection_heatmap(shares: "pd.DataFrame", *, title: str = "") -> "Figure":
         _cell_texts(axes, values, "{:.0f}", threshold=60)
         _grid_labels(axes, list(map(str, shares.columns)), names)
         _separate_groups(axes, [name.split(" · ")[0] for name in names])
-        figure.colorbar(image, ax=axes, label="share of tasks (%)", shrink=0.9, pad=0.02)
+        figure.colorbar(image, ax=axes, label=f"share of {of} (%)", shrink=0.9, pad=0.02)
         axes.set_title(title)
     return figure
 

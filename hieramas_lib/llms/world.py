@@ -13,6 +13,7 @@ draws are knobs of the kind of task (:class:`~hieramas_lib.llms.world_settings.D
 """
 
 from collections.abc import Iterable
+from copy import copy
 from math import fsum, hypot, sqrt
 
 from hieramas_lib.errors import ConfigError
@@ -70,6 +71,23 @@ class World:
         self._in_any_role: dict[tuple[str, str], float] = {}
         self._margins: dict[tuple[str, str, Header], float] = {}
         self._wrong: dict[tuple[str, str], str] = {}
+
+    def with_reading(self, settings: WorldSettings) -> "World":
+        """Return the same world, with the same questions, to readers of another kind.
+
+        Raises:
+            ConfigError: ``settings`` differ in more than their ``reading`` and ``checker``.
+        """
+        ours = {"reading": self.settings.reading, "checker": self.settings.checker}
+        if settings.model_copy(update=ours) != self.settings:
+            raise ConfigError(
+                f"settings {settings.name!r}: they differ from the world's in more than reading "
+                "and checker; open a world of their own"
+            )
+        # What is remembered of margins and wrong answers depends on neither section.
+        other = copy(self)
+        other.settings = settings
+        return other
 
     @property
     def tasks(self) -> tuple[Task, ...]:

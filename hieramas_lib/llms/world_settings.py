@@ -4,8 +4,8 @@ Abilities are in logits. What a logit is worth depends on ``loading``: about 5 p
 accuracy at loading 4 and 85 % accuracy, about 9 at loading 2. So a small loading makes every
 other knob count for more.
 
-Where the values come from is said beside them in ``data/simulation``, and how near a world with
-the values of ``mmlu-like`` comes to real LLMs in ``data/simulation/calibration.md``.
+Where the values come from is said beside them in ``data/simulation``, and how near ``mmlu-like``
+comes to real LLMs in its ``calibration.md``.
 """
 
 from collections.abc import Mapping
@@ -233,9 +233,10 @@ class WorldSettings(_Knobs):
     def duty(self, header: Header) -> Duty:
         """Return the duty of a seat; the decision and an LLM alone always have to answer."""
         knobs = self.roles.get(header.role)
-        duty: Duty = knobs.duty if knobs else "solver"
         last = header.position in ("decision", "alone")
-        return "solver" if last and duty == "planner" else duty
+        if knobs is None or (last and knobs.duty == "planner"):
+            return "solver"
+        return knobs.duty
 
     def role_fit(self, role: str, subject: str) -> float:
         """Return the logits that ``role`` adds on ``subject``."""
@@ -248,6 +249,5 @@ class WorldSettings(_Knobs):
 
 
 def _check_keys(field: str, values: Mapping[Any, Any], keys: tuple[str, ...]) -> None:
-    missing = [key for key in keys if key not in values]
-    if missing:
+    if missing := [key for key in keys if key not in values]:
         raise ValueError(f"{field}: no value for {', '.join(missing)}")

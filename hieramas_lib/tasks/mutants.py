@@ -88,14 +88,25 @@ def varied_mutants(program: str, entry_point: str) -> list[Mutant]:
 
 
 def _spread(ranked: list[Mutant]) -> list[Mutant]:
-    """Take the first mutants on different lines or of different kinds, then any others."""
+    """Take the first mutants on different lines or of different kinds, then any others.
+
+    Of programs that differ in brackets only one is taken: to their readers they are the same.
+    """
     chosen: list[Mutant] = []
+    alike: set[str] = set()
+
+    def take(mutant: Mutant) -> None:
+        read = ast.unparse(ast.parse(mutant.program))
+        if len(chosen) < PER_TASK and read not in alike:
+            chosen.append(mutant)
+            alike.add(read)
+
     for mutant in ranked:
         if all((mutant.change, mutant.line) != (one.change, one.line) for one in chosen):
-            chosen.append(mutant)
-    chosen += [mutant for mutant in ranked if mutant not in chosen]
-    kept = chosen[:PER_TASK]
-    return [mutant for mutant in ranked if mutant in kept]
+            take(mutant)
+    for mutant in ranked:
+        take(mutant)
+    return [mutant for mutant in ranked if mutant in chosen]
 
 
 def main() -> None:

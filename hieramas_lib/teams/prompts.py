@@ -13,7 +13,7 @@ from hieramas_lib.errors import ConfigError
 from hieramas_lib.llms.chat import Message
 from hieramas_lib.llms.layout import Header, Position, Section, Style
 from hieramas_lib.tasks.task import Task
-from hieramas_lib.teams.roles import Role, RoleSet
+from hieramas_lib.teams.roles import Role, RoleSet, name_fault
 
 DECISION_ROLE = "Decision Maker"
 ALONE_ROLE = "Assistant"
@@ -115,7 +115,8 @@ def prompt_set(roles: RoleSet) -> PromptSet:
     Raises:
         ConfigError: role names are not distinct, or hold characters that the layout needs.
     """
-    _check_names(roles)
+    if fault := name_fault(roles.names):
+        raise ConfigError(f"role set {roles.name!r}: {fault}")
     decision = Header(DECISION_ROLE, "decision")
     return PromptSet(
         proposers=tuple(_member(roles, role, "proposer", roles.proposer) for role in roles.roles),
@@ -166,15 +167,3 @@ def _system(header: Header, *texts: str) -> Message:
 
 def _user(context: str, position: Position) -> Message:
     return Message("user", f"{context}\n\n{_CLOSING[position]}")
-
-
-def _check_names(roles: RoleSet) -> None:
-    names = roles.names
-    if len(set(names)) != len(names):
-        raise ConfigError(f"role set {roles.name!r}: role names must be distinct, got {names}")
-    for name in names:
-        if not name.strip() or any(character in name for character in '"<>\n'):
-            raise ConfigError(
-                f'role set {roles.name!r}: the name {name!r} is empty or holds one of " < > '
-                "or a line break"
-            )

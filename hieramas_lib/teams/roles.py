@@ -1,12 +1,12 @@
 """Roles: what a supernode is there for. Roles and their texts are data (``data/roles``)."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
-import yaml
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from hieramas_lib.errors import ConfigError
 from hieramas_lib.llms.layout import Duty, answer_option
+from hieramas_lib.llms.yaml_file import read_yaml
 from hieramas_lib.paths import data_path
 from hieramas_lib.tasks.task import LETTERS, Kind, Task
 
@@ -54,7 +54,13 @@ class RoleSet(BaseModel):
     decision: str
     answer_format: str
     constrained: bool = False
-    roles: tuple[Role, ...]
+    roles: tuple[Role, ...] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _check(self) -> "RoleSet":
+        if fault := name_fault(self.names):
+            raise ValueError(f"roles: {fault}")
+        return self
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -71,6 +77,16 @@ class RoleSet(BaseModel):
         return tuple(map(answer_option, task.choices, LETTERS))
 
 
+def name_fault(names: Sequence[str]) -> str:
+    """Say why a prompt cannot tell roles with these names apart; empty if it can."""
+    if len(set(names)) != len(names):
+        return f"role names must be distinct, got {', '.join(names)}"
+    for name in names:
+        if not name.strip() or any(character in name for character in '"<>\n'):
+            return f'the name {name!r} is empty or holds one of " < > or a line break'
+    return ""
+
+
 def load_roles(name: str | Path) -> RoleSet:
     """Read a role set: the name of one that ships, such as ``"choice"``, or a YAML file's path.
 
@@ -78,7 +94,4 @@ def load_roles(name: str | Path) -> RoleSet:
         ConfigError: the file is missing or malformed.
     """
     path = name if isinstance(name, Path) else data_path("roles", f"{name}.yaml")
-    try:
-        return RoleSet.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
-    except (OSError, yaml.YAMLError, ValidationError) as error:
-        raise ConfigError(f"{path}: {error}") from None
+    return read_yaml(path, RoleSet)

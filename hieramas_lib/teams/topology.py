@@ -117,6 +117,10 @@ class Topology:
 
     def order(self) -> tuple[int, ...]:
         """Return the nodes such that all predecessors come first; ties go to the lower index."""
+        return self._order
+
+    @cached_property
+    def _order(self) -> tuple[int, ...]:
         done: list[int] = []
         waiting = [len(parents) for parents in self._parents]
         while len(done) < self.size:

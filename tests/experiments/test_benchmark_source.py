@@ -15,6 +15,7 @@ from hieramas_lib.experiments.benchmark_source import benchmark_source, prepare
 from hieramas_lib.experiments.cli import app
 from hieramas_lib.experiments.records import evaluate
 from hieramas_lib.learning.stage1 import Stage1Settings
+from hieramas_lib.llms.layout import Header
 from hieramas_lib.llms.world import load_settings
 from hieramas_lib.methods.hieramas import HieraMAS, HieraMASSettings
 from hieramas_lib.methods.run import run
@@ -56,7 +57,7 @@ def test_the_world_knows_the_roles_and_subjects_and_nothing_else_changes() -> No
     assert ours.role_fit("Baker", "baking") == shipped.fit.own
     assert ours.role_fit("Baker", "cheese") == shipped.fit.other
     assert ours.role_fit("Taster", "cheese") == 0.0
-    assert ours.duty("Taster") == "checker"
+    assert ours.duty(Header("Taster", "proposer")) == "checker"
     assert ours.subjects["choice"] == ("baking", "cheese", "spices")
     same = {"roles": shipped.roles, "subjects": shipped.subjects}
     assert ours.model_copy(update=same) == shipped
@@ -119,6 +120,30 @@ def test_each_fault_names_file_and_field(own: Path, fields: dict[str, object], f
         check_plan(
             pool="simulated", benchmarks=[name], seeds=[0], llms={}, at_least_one={"width": 1}
         )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        ("name: Baker", "name: Taster", "roles.yaml: .*roles: role names must be distinct"),
+        ("name: Baker", "name: <Baker>", "roles.yaml: .*the name '<Baker>'"),
+        ("duty: checker", "duty: chef", r"roles.yaml: roles.3.duty: Input should be 'solver'"),
+        ("answer_format:", "answer:", "roles.yaml: answer_format: Field required; answer: Extra"),
+    ],
+)
+def test_a_fault_in_the_roles_names_their_file(own: Path, old: str, new: str, fault: str) -> None:
+    roles = own.parent / "roles.yaml"
+    roles.write_text(roles.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+    with pytest.raises(ConfigError, match=fault):
+        benchmark_source(str(own))
+
+
+def test_an_empty_split_is_no_split(own: Path) -> None:
+    name = change(own, vectors=None)
+    (own.parent / "splits.json").unlink()
+    prepare(own, {"train": 4, "val": 0, "test": 4})
+    with pytest.raises(ConfigError, match=r"splits.json: splits.val: .* with --val above 0"):
+        benchmark_source(name)
 
 
 def test_roles_for_another_kind_of_question_are_refused(own: Path) -> None:

@@ -77,7 +77,9 @@ def test_heatmap_prints_percent_and_leaves_zero_blank() -> None:
         [[0.75, 0.25], [1.0, 0.0]], index=["Critic · proposer 1", "Critic · synthesizer"],
         columns=["gpt-5-mini", "skip"],
     )  # fmt: skip
+    assert plots.selection_heatmap(shares, of="seats").axes[1].get_ylabel() == "share of seats (%)"
     figure = plots.selection_heatmap(shares)
+    assert figure.axes[1].get_ylabel() == "share of tasks (%)"
     assert [text.get_text() for text in figure.axes[0].texts] == ["75", "25", "100"]
     assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == list(shares.index)
     assert not overlaps(figure)

@@ -45,6 +45,14 @@ def test_wrong_answers_leave_out_the_gold_and_put_tempting_ones_first() -> None:
     assert "0" not in wrong_answers(Task("t", "b", "maths", "algebra", "?", "x+1", tempting=("x",)))
 
 
+@pytest.mark.parametrize("gold", ["-3", "-2", "0", "1.0", "x = 2", r"\frac{0}{3}", "(0, 1, 2)"])
+def test_wrong_answers_to_a_maths_task_are_wrong(gold: str) -> None:
+    task = Task("t", "b", "maths", "algebra", "?", gold)
+    assert len(set(wrong_answers(task))) == len(wrong_answers(task)) >= 2
+    for wrong in wrong_answers(task):
+        assert grade(task, render_answer(task, wrong)).status == "wrong", wrong
+
+
 def test_strays_are_numbers_that_nobody_else_gives() -> None:
     plain = Task("t", "b", "maths", "algebra", "?", "5", tempting=("7", "3"))
     assert stray_answers(plain)[:4] == ("8", "2", "9", "1")

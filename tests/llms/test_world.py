@@ -1,3 +1,4 @@
+from dataclasses import replace
 from itertools import combinations
 from statistics import fmean
 
@@ -198,6 +199,14 @@ def test_knobs_are_changed_for_every_kind_and_checked() -> None:
         settings.with_knobs("reading", tiredness=1.0)
     with pytest.raises(ConfigError, match=r"difficulty\.choice\.family_sd"):
         settings.with_knobs("difficulty", family_sd=-1.0)
+
+
+def test_a_task_whose_answer_nobody_knows_is_refused() -> None:
+    settings, unknown = load_settings("hard"), replace(choice_tasks(1)[0], gold="")
+    with pytest.raises(ConfigError, match="'made/0': simulated LLMs need to know the right answer"):
+        World([unknown], settings, make_pool(), 1)
+    with pytest.raises(ConfigError, match="made/0"):
+        World((), settings, make_pool(), 1).wrong_answer("gemma-3-27b", unknown)
 
 
 def test_unknown_difficulty_and_llm_are_named_with_what_there_is() -> None:

@@ -98,3 +98,24 @@ def test_shipped_mutants_are_what_the_module_makes(number: int) -> None:
     assert task.tests is not None
     made = {mutant.program for mutant in mutants_of(task.gold, task.tests.entry_point)}
     assert len(task.tempting) == PER_TASK and set(task.tempting) <= made
+
+
+def test_shipped_mutants_differ_in_more_than_brackets() -> None:
+    for task in load_humaneval():
+        read = {ast.unparse(ast.parse(program)) for program in (task.gold, *task.tempting)}
+        assert len(read) == 1 + PER_TASK, task.id
+
+
+def test_of_mutants_that_read_alike_one_is_taken() -> None:
+    # range(len(x) - 1) is reached by way of the range and of the length.
+    program = (
+        "def total(x):\n    s = 0\n    for i in range(len(x)):\n        s += x[i]\n    return s\n"
+    )
+    cases = "[1, 2, 4]) == 7", "[1, 2, 0]) == 3", "[5, 0]) == 5", "[3, 0]) == 3"
+    check = "".join(f"    assert c({case}\n" for case in cases)
+    tests = CodeTests("total", f"def check(c):\n{check}")
+    made = [m.program for m in mutants_of(program, "total") if "- 1)" in m.program]
+    assert len(made) == 2 and len({ast.dump(ast.parse(one)) for one in made}) == 1
+    killed = killed_mutants(Task("x/2", "x", "code", "lists", "", program, tests=tests))
+    assert len({ast.dump(ast.parse(one)) for one in killed}) == PER_TASK
+    assert len(set(killed) & set(made)) == 1

@@ -8,6 +8,7 @@ Regret of a learned policy is measured against it. On pools of real LLMs use
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from hieramas_lib.errors import ConfigError
 from hieramas_lib.llms.world_settings import WorldSettings
 from hieramas_lib.teams.oracle.estimate import Estimate, join
 from hieramas_lib.teams.oracle.options import TeamOptions
@@ -96,11 +97,16 @@ def best_by_subject(
 
     Returns:
         The teams by subject, and their utility over all of ``judge``'s questions.
+
+    Raises:
+        ConfigError: a subject has questions to search on only, or to judge on only.
     """
-    judges = by_subject(judge.tasks)
+    searches, judges = by_subject(search.tasks), by_subject(judge.tasks)
+    if odd := sorted(searches.keys() ^ judges.keys()):
+        raise ConfigError(f"subjects: {', '.join(odd)} cannot both be searched on and judged on")
     teams = {}
     results = []
-    for subject, tasks in by_subject(search.tasks).items():
+    for subject, tasks in searches.items():
         ours, theirs = search.on(tasks), judge.on(judges[subject])
         rule = usual_starts(options, score_on(ours), settings, subject)["rule"]
         starts = {"constant": constant, "rule": rule}

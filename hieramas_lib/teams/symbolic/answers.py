@@ -1,9 +1,10 @@
 """Answers as small integers, so that numpy can follow a simulated team without its texts.
 
-The codes of a task: 0 is the right answer, 1 to C-1 the wrong ones that LLMs of the pool fall for,
-in the order of their texts (by which the simulated reader breaks ties). Two more codes stand for
-replies without an answer: C (``mute``) for one that others read in vain, C+1 (``empty``) for one
-that nobody can read. A planner's reply is 0 for a sound plan and 1 for another.
+The codes of a task: 0 is the right answer, 1 to C-1 the wrong ones that LLMs of the pool fall for
+and what readers take these for, in the order of their texts (by which the simulated reader breaks
+ties). Two more codes stand for replies without an answer: C (``mute``) for one that others read in
+vain, C+1 (``empty``) for one that nobody can read. A planner's reply is 0 for a sound plan and 1
+for another.
 """
 
 from collections.abc import Sequence
@@ -54,11 +55,13 @@ class AnswerCodes:
         for llm in llms:
             world.check(llm)
         wrong = [[world.wrong_answer(llm, task) for llm in llms] for task in tasks]
-        self.answers = tuple((t.gold, *sorted(set(w))) for t, w in zip(tasks, wrong, strict=True))
+        self.answers = tuple(_answers(task, set(w)) for task, w in zip(tasks, wrong, strict=True))
         self.count = max(map(len, self.answers))
         if self.count > MOST_ANSWERS:
             raise ConfigError(f"tasks: at most {MOST_ANSWERS} answers each, got {self.count}")
-        self._index = [{text: i for i, text in enumerate(texts)} for texts in self.answers]
+        self._index: list[dict[str | None, int]] = [
+            {text: i for i, text in enumerate(texts)} for texts in self.answers
+        ]
         chosen = [[index[text] for text in w] for index, w in zip(self._index, wrong, strict=True)]
         self._own = dict(zip(llms, np.array(chosen, np.int8).T, strict=True))
 
@@ -85,15 +88,24 @@ class AnswerCodes:
     def as_read(self) -> Codes | None:
         """What a reader takes each code for, shape ``[C, tasks]``; None if for itself.
 
-        Two wrong programs that differ in brackets only are read as one.
+        Two wrong programs that differ in brackets only are read as one, whichever that is.
         """
         table = np.tile(np.arange(self.count, dtype=np.int8)[:, None], (1, len(self.tasks)))
         for column, task in enumerate(self.tasks):
             for code, text in enumerate(self.answers[column]):
-                read = read_answer(task, render_answer(task, text))
-                table[code, column] = self._index[column].get(read or "", self.mute)
+                table[code, column] = self._index[column].get(_read(task, text), self.mute)
         return None if (table == np.arange(self.count)[:, None]).all() else table
 
     def text(self, column: int, code: int) -> str | None:
         """Return the answer that ``code`` stands for in the task at ``column``; None if none."""
         return self.answers[column][code] if code < len(self.answers[column]) else None
+
+
+def _answers(task: Task, wrong: set[str]) -> tuple[str, ...]:
+    """Return the right answer, then the wrong ones and what readers take them for."""
+    read = {text for text in (_read(task, one) for one in wrong) if text is not None}
+    return (task.gold, *sorted((wrong | read) - {task.gold}))
+
+
+def _read(task: Task, answer: str) -> str | None:
+    return read_answer(task, render_answer(task, answer))

@@ -64,10 +64,8 @@ class Abilities:
         return self._margins[key]
 
     def duty(self, header: Header) -> Duty:
-        """Return the duty of a seat; who answers last, or alone, cannot merely plan."""
-        duty = self.world.settings.duty(header.role)
-        last = header.position in ("decision", "alone")
-        return "solver" if last and duty == "planner" else duty
+        """Return what is asked of a seat, see :meth:`WorldSettings.duty`."""
+        return self.world.settings.duty(header)
 
     def price(self, llm: str) -> tuple[float, float]:
         """Return the price of a prompt and of a completion token, in reference calls.
@@ -106,10 +104,11 @@ class CallReplay:
     ) -> SeatCalls:  # fmt: skip
         """Replay the calls of ``llm`` in ``seat``, which reads ``messages`` and ``proposals``."""
         read = (*messages, *proposals)
-        key = (llm, header, seat, *(calls.serial for calls in read))
-        if key in self._memory:
+        # Role and position go with the seat.
+        key = (llm, seat, header.style, *[calls.serial for calls in read])
+        if (known := self._memory.get(key)) is not None:
             self._memory.move_to_end(key)
-            return self._memory[key]
+            return known
         decisive = proposals if header.position == "synthesizer" else messages
         prompt = self._prompt(header, seat[0], decisive)
         for calls in read:
@@ -169,7 +168,7 @@ class CallReplay:
         abilities = self.abilities
         codes, duty = abilities.codes, abilities.duty(header)
         found = replies == np.arange(codes.replies, dtype=np.int8)[:, None]
-        shares = np.add.reduce(found.reshape(codes.replies, *self._shape), axis=1) / self._shape[0]
+        shares = _mean_over_draws(found.reshape(codes.replies, *self._shape))
         cost = np.zeros(self._shape[1])
         if llm is not None:
             read_price, written_price = abilities.price(llm)
@@ -197,3 +196,12 @@ class CallReplay:
             column = np.tile(np.arange(self._shape[1]), self._shape[0])
             found = seen[replies, column] == np.arange(codes.replies, dtype=np.int8)[:, None]
         return Message(found[: codes.count].view(np.int8), read)
+
+
+def _mean_over_draws(found: NDArray[np.bool_]) -> Floats:
+    """Average over the middle axis of ``[codes, draws, tasks]``."""
+    draws = found.shape[1]
+    if draws == 1:  # Several times as fast, and usual.
+        return found[:, 0].astype(np.float64)
+    total: Floats = np.add.reduce(found, axis=1) / draws
+    return total

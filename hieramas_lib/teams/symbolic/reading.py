@@ -20,6 +20,8 @@ Bytes = NDArray[np.int8]
 Flags = NDArray[np.bool_]
 
 _MOST_VOTES = 127
+_RANK_BITS = 7
+"""Votes, and the place of a code in their order, fit into 7 bits each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +101,10 @@ def choose_codes(
     votes = _sum([message.votes for message in messages if message.votes is not None])
     if votes is None:
         return np.where(margin > 0.0, 0, own).astype(np.int8)
-    margin += reader.right[votes[0]]
-    best = reader.own[votes.reshape(-1)[seats]]
+    margin += reader.right.take(votes[0])
+    best = reader.own.take(votes.take(seats))
     most, code = _loudest(votes)
-    score = reader.other[most]
+    score = reader.other.take(most)
     wrong = np.where(score > best, code, own)
     return np.where(margin > np.maximum(best, score), 0, wrong).astype(np.int8)
 
@@ -140,8 +142,7 @@ def _loudest(votes: Bytes) -> tuple[NDArray[np.int16], NDArray[np.int16]]:
     does where votes move nobody.
     """
     size = len(votes)
-    packed = votes[1:].astype(np.int16) * np.int16(size)
+    packed = votes[1:].astype(np.int16) << _RANK_BITS
     packed += np.arange(size - 1, 0, -1, dtype=np.int16)[:, None]
     top = np.maximum.reduce(packed)
-    most, rest = np.divmod(top, np.int16(size))
-    return most, (size - rest).astype(np.int16)
+    return top >> _RANK_BITS, size - (top & _MOST_VOTES)

@@ -17,6 +17,7 @@ from hieramas_lib.errors import ConfigError
 from hieramas_lib.llms.layout import Header, Style
 from hieramas_lib.llms.pool import LLMPool
 from hieramas_lib.llms.world import World
+from hieramas_lib.llms.world_settings import WorldSettings
 from hieramas_lib.tasks.task import Task
 from hieramas_lib.teams.oracle.estimate import Results
 from hieramas_lib.teams.prompts import ALONE_ROLE, DECISION_ROLE
@@ -103,6 +104,20 @@ class SymbolicTeams:
         other._calls = CallReplay(self._abilities, self.draws, seed)
         return other
 
+    def with_reading(self, settings: WorldSettings) -> "SymbolicTeams":
+        """Return the same questions under the same luck, to readers of another kind.
+
+        Nothing that lasts is drawn or counted again, as it would be in a new world.
+
+        Raises:
+            ConfigError: ``settings`` differ in more than their ``reading`` and ``checker``.
+        """
+        other = copy(self)
+        other._abilities = copy(self._abilities)
+        other._abilities.world = self._abilities.world.with_reading(settings)
+        other._calls = CallReplay(other._abilities, self.draws, self.seed)
+        return other
+
     def on(self, tasks: Sequence[Task]) -> "SymbolicTeams":
         """Return the same world with other questions."""
         known = self._abilities
@@ -131,7 +146,7 @@ class SymbolicTeams:
         Raises:
             ConfigError: the team has other roles, or an LLM that the world does not know.
         """
-        if team.roles != self.roles:
+        if team.roles is not self.roles and team.roles != self.roles:
             raise ConfigError(f"the team's roles are {team.roles.name!r}, not {self.roles.name!r}")
         nodes: dict[int, SeatCalls] = {}
         proposals: dict[Seat, SeatCalls] = {}

@@ -8,8 +8,9 @@ tokens that the LLM is said to have written. Costs are linear in tokens, so that
 of a call is exact, given who answered what.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Final
 
 import numpy as np
@@ -25,7 +26,14 @@ from hieramas_lib.llms.tokens import count_tokens
 from hieramas_lib.llms.world import World
 from hieramas_lib.llms.world_settings import Length
 from hieramas_lib.tasks.task import Task
-from hieramas_lib.teams.prompts import Context, Prompt, alone_messages, prompt_set, truncate
+from hieramas_lib.teams.prompts import (
+    CHARACTERS_PER_TOKEN,
+    EDGE_TOKENS,
+    Context,
+    Prompt,
+    alone_messages,
+    prompt_set,
+)
 from hieramas_lib.teams.roles import RoleSet
 from hieramas_lib.teams.symbolic.answers import AnswerCodes
 
@@ -91,11 +99,12 @@ class TokenCounts:
         """
         key = (header, role, reading)
         if key not in self._prompts:
-            prompts = [self._write(header, role, task, reading) for task in self._codes.tasks]
-            totals = [sum(count_tokens(message.content) for message in p) for p in prompts]
-            self._prompts[key] = np.array(totals, np.float64)
+            # What does not belong to the task is the same for all of them.
+            written = self._write(header, role, self._codes.tasks[0], reading)
+            rest = sum(count_tokens(message.content) for message in written) - self._tasks[0]
             if reading and header.position == "synthesizer":
-                self._prompts[key] -= self._proposal_frame
+                rest -= self._proposal_frame
+            self._prompts[key] = self._tasks + rest
         return self._prompts[key]
 
     def frame(self, position: Position, role: int) -> int:
@@ -115,28 +124,42 @@ class TokenCounts:
             return prompts.for_decision(replace(context, sources=(role,)) if reading else context)
         return alone_messages(task, self._roles, header.style)
 
+    @cached_property
+    def _tasks(self) -> Floats:
+        """Count the task sections, shape ``[tasks]``."""
+        sections = (Section("task", task.statement) for task in self._codes.tasks)
+        return np.array([count_tokens(section.render()) for section in sections], np.float64)
+
     def _visible_tokens(self, duty: Duty, style: Style) -> NDArray[np.int64]:
         """Count each wording of each reply, shape ``[wordings, reply codes, tasks]``."""
         if (duty, style) not in self._visible:
             codes = self._codes
             counts = np.zeros((len(_WORDINGS), codes.replies, len(codes.tasks)), np.int64)
             counts[:, codes.mute] = count_tokens(_MUTE)
-            for column in range(len(codes.tasks)):
-                for row, wording in enumerate(_WORDINGS):
-                    lengths = self._reply_lengths(column, duty, style, wording)
-                    counts[row, : len(lengths), column] = lengths
+            if duty == "planner":
+                for code, sound in enumerate((True, False)):
+                    plans = (write_plan(task, sound, self._world.seed) for task in codes.tasks)
+                    counts[:, code] = [count_tokens(plan) for plan in plans]
+            else:
+                counts[:, : codes.count] = self._answer_tokens(duty, style)
             self._visible[duty, style] = counts
         return self._visible[duty, style]
 
-    def _reply_lengths(self, column: int, duty: Duty, style: Style, wording: float) -> list[int]:
-        task, seed = self._codes.tasks[column], self._world.seed
-        if duty == "planner":
-            texts = [write_plan(task, sound, seed) for sound in (True, False)]
-        else:
-            header = Header("", "alone", style)
-            answers = self._codes.answers[column]
-            texts = [write_answer(task, answer, header, duty, wording) for answer in answers]
-        return [_whole(task.id, text) for text in texts]
+    def _answer_tokens(self, duty: Duty, style: Style) -> NDArray[np.int64]:
+        """Count each wording of each answer, shape ``[wordings, C, tasks]``; 0 where none is.
+
+        A duty and a wording add the same to every answer, so each is written in one only.
+        """
+        codes, first = self._codes, _WORDINGS[0]
+        sizes = np.zeros((2, codes.count, len(codes.tasks)), np.int64)
+        for column, (task, answers) in enumerate(zip(codes.tasks, codes.answers, strict=True)):
+            for code, answer in enumerate(answers):
+                sizes[:, code, column] = _reply_size(task, answer, "solver", style, first)
+        task, gold = codes.tasks[0], codes.answers[0][0]
+        worded = [_reply_size(task, gold, duty, style, wording) for wording in _WORDINGS]
+        more = np.array(worded) - sizes[:, 0, 0]
+        _check_length(codes.tasks, sizes[1].max(axis=0) + more[:, 1].max())
+        return np.where(sizes[0] > 0, sizes[0] + more[:, 0, None, None], 0)
 
 
 def billed_tokens(spec: LLMSpec, style: Style, world: World) -> Floats:
@@ -153,11 +176,20 @@ def _billed(usual: int, length: Length, limit: int) -> Floats:
     return np.array([np.maximum(capped, visible).mean() for visible in range(limit + 1)])
 
 
-def _whole(task_id: str, text: str) -> int:
-    """Count the tokens of a reply that every reader gets whole."""
-    if truncate(text) != text:
+@lru_cache(maxsize=2**15)
+def _reply_size(
+    task: Task, answer: str, duty: Duty, style: Style, wording: float
+) -> tuple[int, int]:
+    """Return the tokens and the characters of a reply; worlds share most of them."""
+    text = write_answer(task, answer, Header("", "alone", style), duty, wording)
+    return count_tokens(text), len(text)
+
+
+def _check_length(tasks: Sequence[Task], characters: NDArray[np.int64]) -> None:
+    """Make sure that every reader gets the longest reply to each of ``tasks`` whole."""
+    longest = int(characters.argmax())
+    if characters[longest] > EDGE_TOKENS * CHARACTERS_PER_TOKEN:
         raise ConfigError(
-            f"task {task_id!r}: a reply of {len(text)} characters is cut on its way to a reader; "
-            "run the teams with texts"
+            f"task {tasks[longest].id!r}: a reply of {characters[longest]} characters is cut on "
+            "its way to a reader; run the teams with texts"
         )
-    return count_tokens(text)

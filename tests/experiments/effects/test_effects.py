@@ -45,6 +45,7 @@ from hieramas_lib.teams.graph_pool import chain, full, reference_pool, star
 from hieramas_lib.teams.oracle.questions import halves, more_questions
 from hieramas_lib.teams.roles import load_roles
 from hieramas_lib.teams.supernode import Supernode
+from hieramas_lib.teams.symbolic.replay import SymbolicTeams
 from hieramas_lib.teams.topology import Topology
 
 POOL = load_pool(data_path("llm_pool.yaml")).simulated()
@@ -60,10 +61,14 @@ def over_worlds(measure: Callable[[int], float]) -> Interval:
 
 
 @cache
+def one_role(seed: int) -> SymbolicTeams:
+    return open_world(HARD, POOL, ONE, TASKS, seed)
+
+
+@cache
 def widths(seed: int, copied: str, **knobs: float) -> tuple[float, ...]:
     """Accuracy for W = 0 to 8, of mixed proposers or of copies of one LLM."""
-    settings = HARD.with_knobs("reading", **knobs)
-    questions = open_world(settings, POOL, ONE, TASKS, seed)
+    questions = one_role(seed).with_reading(HARD.with_knobs("reading", **knobs))
     orders = [(copied,) * 8] if copied else rotations(POOL.names, seed)
     rows = by_width(questions, orders, "gpt-5-mini" if copied else "gemma-3-27b")
     return tuple(row["accuracy"] for row in rows)

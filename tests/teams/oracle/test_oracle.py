@@ -164,6 +164,10 @@ def test_one_team_for_every_subject() -> None:
     )
     assert set(teams) == {"field 0", "field 1"}
     assert overall.mean == pytest.approx(np.mean([best.judged.mean for best in teams.values()]))
+    half = questions.on([task for task in questions.tasks if task.subject == "field 0"])
+    for search, judge in ((questions, half), (half, questions)):
+        with pytest.raises(ConfigError, match="field 1 cannot both be searched on and judged on"):
+            best_by_subject(options, search, judge, toy_world.settings(), options.alone())
 
 
 def test_anchors_of_the_toy_world() -> None:

@@ -119,17 +119,38 @@ def bracket_tasks(count: int) -> list[Task]:
     return [again(replace(task, tempting=wrong), number) for number in range(count)]
 
 
-def test_programs_that_read_alike_are_one_answer_to_a_reader() -> None:
+@pytest.mark.parametrize("tempting", [0.6, 0.0])
+def test_programs_that_read_alike_are_one_answer_to_a_reader(tempting: float) -> None:
+    # At 0.0 nobody falls for the first wrong program, but it is what the second is read as.
+    knobs = KNOBS["gullible"].with_knobs("wrong", tempting=tempting)
     tasks = bracket_tasks(60)
-    codes = replayer(tasks, load_roles("code"), QUIET, draws=1).codes
+    codes = replayer(tasks, load_roles("code"), knobs, draws=1).codes
     assert codes.as_read is not None
-    both = [column for column, answers in enumerate(codes.answers) if len(answers) == 4]
-    for column in both:
+    all_three = [column for column, answers in enumerate(codes.answers) if len(answers) == 4]
+    for column in all_three:
         read = dict(zip(codes.answers[column], codes.as_read[:, column].tolist(), strict=True))
         first, second, third = (read[text] for text in tasks[column].tempting)
         assert first == second != third and read[tasks[column].gold] == 0
-    compare([tasks[column] for column in both][:6], KNOBS["gullible"], teams=8)
+    compare([tasks[column] for column in all_three][:6], knobs, teams=8)
     assert replayer(some_tasks("choice", 5), load_roles("choice"), QUIET, 1).codes.as_read is None
+
+
+def test_other_readers_find_the_world_that_a_new_one_would_be() -> None:
+    team, tasks = small_team(), some_tasks("choice", 60)
+    shipped, others = settings(call_noise=0.5), settings(call_noise=0.5)
+    others = others.with_knobs("reading", recognition=0.0, fatigue=2.0)
+    others = others.with_knobs("checker", recognition=0.0)
+    first = replayer(tasks, team.roles, shipped, draws=2)
+    before = first.replay(team)
+    moved = first.with_reading(others).replay(team)
+    fresh = replayer(tasks, team.roles, others, draws=2).replay(team)
+    assert np.array_equal(moved.decision, fresh.decision)
+    assert np.array_equal(moved.cost, fresh.cost)
+    assert not np.array_equal(moved.decision, before.decision)
+    assert np.array_equal(first.replay(team).decision, before.decision)
+    for section, knobs in (("fit", {"own": 0.0}), ("difficulty", {"call_noise": 0.0})):
+        with pytest.raises(ConfigError, match="more than reading and checker"):
+            first.with_reading(others.with_knobs(section, **knobs))  # type: ignore[arg-type]
 
 
 def test_half_of_the_blank_replies_can_be_read_but_say_nothing() -> None:
@@ -325,6 +346,9 @@ def test_what_cannot_be_replayed_is_refused() -> None:
         replayer(choice, roles, HARD, draws=1).replay(
             random_team(load_roles("maths"), np.random.default_rng(0))
         )
+    long = [replace(task, choices=("x" * 5000, *task.choices[1:])) for task in choice]
+    with pytest.raises(ConfigError, match="characters is cut on its way"):
+        replayer(long, roles, HARD, draws=1).alone("qwen3-8b")
     cut = [spec.model_copy(update={"max_tokens": 5}) for spec in POOL.llms]
     short = POOL.model_copy(update={"llms": tuple(cut)})
     with pytest.raises(ConfigError, match="max_tokens 5 cuts a reply"):
