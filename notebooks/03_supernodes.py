@@ -17,7 +17,7 @@
 #
 # **Question.** A *supernode* fills one role with several LLMs: W *proposers* answer without seeing
 # each other, and a *synthesizer* reads the task and the numbered proposals and speaks for the role.
-# Does that beat a single LLM? When does one more proposer stop to help? And which LLMs should sit
+# Does that beat a single LLM? When does one more proposer stop helping? And which LLMs should sit
 # in it?
 #
 # **Metrics.** *Accuracy* is the share of right messages of the supernode itself; what a decision
@@ -45,6 +45,8 @@ decision = "gemma-3-27b"  # reads the expert and gives the final answer
 width = 3  # most proposers in the search for the best supernode
 
 # %%
+import sys
+
 import pandas as pd
 from tqdm import tqdm
 
@@ -199,7 +201,7 @@ def reading_knobs(settings):
 
 rows = {"mixed": [], "copies": []}
 roles = neutral_roles("choice")
-for difficulty, seed in tqdm(worlds):
+for difficulty, seed in tqdm(worlds, file=sys.stdout):
     lists = {
         "mixed": (rotations(pool.names, seed), config.synthesizer),
         "copies": ([(config.copied,) * len(pool.names)], config.reader),
@@ -307,7 +309,7 @@ def likeness_knobs(settings):
 
 
 rows = []
-for difficulty, seed in tqdm(worlds):
+for difficulty, seed in tqdm(worlds, file=sys.stdout):
     for knobs, settings in likeness_knobs(load_settings(difficulty)).items():
         equal, adapted = equal_llms(pool, settings, config.synthesizer, families=3, members=3)
         questions = open_world(adapted, equal, roles, tasks, seed, draws=config.draws)
@@ -357,7 +359,7 @@ def fit_knobs(settings):
 
 
 rows = []
-for difficulty, seed in tqdm(worlds):
+for difficulty, seed in tqdm(worlds, file=sys.stdout):
     for knobs, settings in fit_knobs(load_settings(difficulty)).items():
         questions = open_world(
             settings, pool, load_roles("choice"), tasks, seed, draws=config.draws
@@ -398,7 +400,7 @@ save_figure(
 # %%
 search, check = halves(tasks, 0)
 rows, chosen = [], []
-for difficulty, seed in tqdm(worlds):
+for difficulty, seed in tqdm(worlds, file=sys.stdout):
     settings = load_settings(difficulty)
     first = open_world(settings, pool, roles, search, seed, draws=config.draws)
     second = open_world(settings, pool, roles, check, seed, draws=config.draws)
@@ -514,11 +516,12 @@ conclusions = [
     f"An expert changes utility by {own['as shipped']} in its own subjects and by "
     f"{other['as shipped']} in others; without fit by {own['no fit']} and {other['no fit']}.",
 ]
-found = best_table[best_table["world"] == first_world].iloc[-1]
-conclusions.append(
-    f"The best supernode with at most {config.width} proposers is worth {found['gain']:+.3f} "
-    f"[{found['gain_low']:.3f}, {found['gain_high']:.3f}] utility more than the best single LLM."
-)
+conclusions += [
+    f"In the {world}, the best supernode with at most {config.width} proposers is worth "
+    f"{found['gain']:+.3f} [{found['gain_low']:.3f}, {found['gain_high']:.3f}] utility more than the "
+    "best single LLM, both chosen on half of the questions and judged on the other half."
+    for world, found in best_table.groupby("world", sort=False).last().iterrows()
+]
 run.save_conclusions(conclusions)
 print("\n".join(conclusions))
 

@@ -388,16 +388,17 @@ save_figure(
 )
 
 # %% [markdown]
-# **How to read it** (at the default parameters). Where messages do nothing, no graph beats another but
-# by price. With persuasion *and* fatigue gone, the aimed graph has nothing to win over no graph at all: a
-# decision that neither tires nor gets talked into anything can as well read everybody itself. That is
-# why sparse graphs pay here: they spare the decision. (The full graph may still lose a little
-# under `sinks`: its decision reads one message only, and cannot recognise what is not in it.) Equal roles do
-# **not** take the gain away: the fit of roles decides *which* edges are good, not *whether* some are.
-# Nor does recognition: it makes all graphs better.
+# **How to read it** (at the default parameters). Each point is a difference within one setting: it says by
+# how much one graph beats another there, not how good either is. Where messages do nothing, no graph
+# beats another but by its price, and that is small: one message more is some tokens, not a call.
 #
-# Where the decision reads **all**, an edge spares it nothing, and the gain over no graph has one cause:
-# without persuasion the search finds no edge worth adding.
+# Under **sinks**, the gain over no graph is gone once persuasion *and* fatigue are: a decision that
+# neither tires nor gets talked into anything can as well read everybody itself. (The full graph may
+# still lose a little: its decision reads one message only, and cannot recognise what is not in it.)
+# Under **all**, an edge spares the decision nothing, and the gain over no graph has one cause: without
+# persuasion the search finds no edge worth adding. Over the full graph in its best order, the aimed one
+# gains as shipped under `sinks` only. Equal roles (no fit, no checking) and no recognition do **not** take the
+# gain over no graph away, under either rule.
 #
 # ## What the aimed graphs look like
 

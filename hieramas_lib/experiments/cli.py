@@ -173,7 +173,7 @@ def prepare(
 
 @app.command()
 def bench(
-    name: Annotated[str, typer.Argument(help="What to measure, such as teams.")],
+    name: Annotated[str, typer.Argument(help="Such as teams; without one, lists them.")] = "",
 ) -> None:
     """Measure speed and print it beside the goals and other systems' figures."""
     from hieramas_lib.experiments.bench import run_bench

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from hieramas_lib.learning.classifier import GraphClassifier
+from hieramas_lib.learning.classifier import GraphScorer
 from hieramas_lib.learning.features import Features
 from hieramas_lib.learning.policy import PolicyLearner, greedy
 from hieramas_lib.learning.space import TeamSpace
@@ -89,7 +89,7 @@ class Explanation:
 
 
 def explain(
-    policy: PolicyLearner, classifier: GraphClassifier, space: TeamSpace, features: Features
+    policy: PolicyLearner, classifier: GraphScorer, space: TeamSpace, features: Features
 ) -> Explanation:
     """Explain the choice for one task, given by its ``features`` (a batch of one)."""
     with torch.no_grad():
@@ -132,7 +132,7 @@ def _position_choices(
 
 
 def _graph_choice(
-    classifier: GraphClassifier, space: TeamSpace, features: Features, kept: Tensor
+    classifier: GraphScorer, space: TeamSpace, features: Features, kept: Tensor
 ) -> GraphChoice:
     pool, names = space.graphs, space.roles.names
     scores = classifier(features, kept[None], torch.arange(len(pool))[None])[0]

@@ -1,7 +1,8 @@
 """Stage 1: train the policy that fills the supernodes (HieraMAS, section 3)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 
 import numpy as np
@@ -23,6 +24,9 @@ from hieramas_lib.teams.executor import Job, run_batch
 from hieramas_lib.teams.rollout import Rollout
 from hieramas_lib.teams.utility import mean_utility
 
+Runner = Callable[[Sequence[Job]], Awaitable[Sequence[Rollout]]]
+"""Makes a batch of rollouts, with grades of the nodes."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Attempt:
@@ -42,25 +46,28 @@ async def train_policy(
     seed: int,
     on_step: Callable[[TrainingStep], None] = lambda step: None,
     checkpoints: Checkpoints | None = None,
+    run: Runner | None = None,
 ) -> list[TrainingStep]:
     """Train ``policy`` in place on ``train`` and return the history, one entry a batch.
 
     Every rollout draws its graph uniformly from the pool. ``on_step`` is called after each
     batch, for progress. With ``checkpoints``, each batch is written down before that, and a
     training that was stopped goes on after the last batch written: weights and history are, to
-    the last bit, those of one that never stopped.
+    the last bit, those of one that never stopped. ``run`` makes the rollouts, by default by
+    asking ``llms``.
 
     Raises:
         ConfigError: the checkpoint is damaged, or of another training.
     """
     state = TrainingState.begin(policy, settings.learning_rate, seed)
     batches = _batches(train, settings, state.rng)
+    run = run or partial(run_batch, llms=llms, grade_nodes=True)
     identity: Identity = {}
     if checkpoints is not None:
         identity = training_identity(policy, space, train, llms, featurizer, settings, seed)
         checkpoints.resume(state, identity)
     for index in range(len(state.history), len(batches)):
-        drawn = await _draw(state, space, batches[index], llms, featurizer, settings)
+        drawn = await _draw(state, space, batches[index], run, featurizer, settings)
         if settings.credit == "reference":
             state.set_rate(learning_rate(settings.learning_rate, index / len(batches)))
         loss = batch_loss(drawn, space, llms.pool, settings, index, len(batches))
@@ -89,7 +96,7 @@ async def _draw(
     state: TrainingState,
     space: TeamSpace,
     batch: Sequence[_Attempt],
-    llms: LLMService,
+    run: Runner,
     featurizer: Featurizer,
     settings: Stage1Settings,
 ) -> Drawn:
@@ -100,23 +107,23 @@ async def _draw(
     if settings.credit == "reference":
         logits = clamped(logits)
     actions = sample(logits, state.generator)
-    return Drawn(features, logits, actions, await _rollouts(space, batch, actions, llms, state.rng))
+    return Drawn(features, logits, actions, await _rollouts(space, batch, actions, run, state.rng))
 
 
 async def _rollouts(
     space: TeamSpace,
     batch: Sequence[_Attempt],
     actions: Tensor,
-    llms: LLMService,
+    run: Runner,
     rng: np.random.Generator,
-) -> list[Rollout]:
+) -> Sequence[Rollout]:
     """Run one batch, each rollout on a graph of its own."""
     graphs = rng.integers(len(space.graphs), size=len(batch))
     jobs = [
         Job(space.team(team, graph), attempt.task, attempt.sample)
         for team, graph, attempt in zip(actions, graphs, batch, strict=True)
     ]
-    return await run_batch(jobs, llms, grade_nodes=True)
+    return await run(jobs)
 
 
 def _descend(

@@ -58,7 +58,7 @@ def batch_loss(
         actions=drawn.actions,
         old_log_prob=role_log_prob(drawn.logits, drawn.actions, space.actions.skip),
         advantage=torch.from_numpy(credit).float(),
-        prices=call_prices(pool, space.actions.llms),
+        prices=settings.price * call_prices(pool, space.actions.llms),
         entropy_weight=weight,
         max_ratio=settings.max_ratio,
     )

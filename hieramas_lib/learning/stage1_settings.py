@@ -18,6 +18,9 @@ class Stage1Settings:
         steps: Gradient steps a batch.
         learning_rate: Of Adam.
         max_ratio: Limit of the importance weight pi_new / pi_old of a role.
+        price: Factor on the expected price of a team in the loss. Above 1 it makes up for what
+            the entropy bonus and the node's credit pay for every role kept, and for dear LLMs,
+            beyond what they do for the final answer.
         entropy: Weight of the entropy at the first and the last batch, in units of utility;
             geometric in between.
         credit, alpha: See :func:`hieramas_lib.learning.credit.advantages`. ``reference`` is the
@@ -35,9 +38,10 @@ class Stage1Settings:
     steps: int = 3
     learning_rate: float = 1e-2
     max_ratio: float = 8.0
+    price: float = 2.0
     entropy: tuple[float, float] = (0.01, 0.001)
     credit: CreditMode = "multi_level"
-    alpha: float = 0.5
+    alpha: float = 0.4
     max_grad_norm: float = 1.0
 
     @classmethod
@@ -48,7 +52,7 @@ class Stage1Settings:
         """
         return cls(
             passes=passes, batch=6, group=1, steps=1, learning_rate=5e-3, entropy=(1.0, 1.0),
-            credit="reference",
+            credit="reference", alpha=0.5,
         )  # fmt: skip
 
     def __post_init__(self) -> None:
@@ -63,5 +67,7 @@ class Stage1Settings:
             raise ConfigError(f"steps: the reference update takes 1 a batch, got {self.steps}")
         if not 0 <= self.alpha <= 1:
             raise ConfigError(f"alpha: between 0 and 1, got {self.alpha}")
+        if self.price < 0:
+            raise ConfigError(f"price: 0 or more, got {self.price}")
         if min(self.entropy) <= 0:
             raise ConfigError(f"entropy: both weights must be above 0, got {self.entropy}")

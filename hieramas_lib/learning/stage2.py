@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from hieramas_lib.errors import ConfigError
-from hieramas_lib.learning.classifier import GraphClassifier
+from hieramas_lib.learning.classifier import ClassifierForm, GraphScorer
 from hieramas_lib.learning.features import Features
 from hieramas_lib.learning.labels import GraphLabels, LabelRule, label_loss
 
@@ -20,7 +20,9 @@ class Stage2Settings:
     Attributes:
         graphs_per_task: Graphs run on each training question (M in the paper: 5).
         rule: ``pairwise``, or ``top2`` as in the paper.
+        form: Which network, see :mod:`.classifier`.
         epochs: At most so many passes over the labels.
+        batch: Questions of one step.
         learning_rate, weight_decay: Of Adam.
         held_out: Share of the questions kept to stop early; at least one question.
 
@@ -30,32 +32,44 @@ class Stage2Settings:
 
     graphs_per_task: int = 5
     rule: LabelRule = "pairwise"
-    epochs: int = 40
+    form: ClassifierForm = "convolution"
+    epochs: int = 20
+    batch: int = 64
     learning_rate: float = 3e-3
     weight_decay: float = 3e-3
     held_out: float = 0.2
 
     def __post_init__(self) -> None:
-        for name, least in (("graphs_per_task", 2), ("epochs", 1)):
+        for name, least in (("graphs_per_task", 2), ("epochs", 1), ("batch", 1)):
             if getattr(self, name) < least:
                 raise ConfigError(f"{name}: at least {least}, got {getattr(self, name)}")
-        if self.rule not in get_args(LabelRule):
-            rules = ", ".join(get_args(LabelRule))
-            raise ConfigError(f"rule: {self.rule!r} is not one of {rules}")
+        for name, known in (("rule", get_args(LabelRule)), ("form", get_args(ClassifierForm))):
+            if getattr(self, name) not in known:
+                choices = ", ".join(known)
+                raise ConfigError(f"{name}: {getattr(self, name)!r} is not one of {choices}")
         if not 0 < self.held_out < 1:
             raise ConfigError(f"held_out: between 0 and 1, got {self.held_out}")
 
 
+REFERENCE = Stage2Settings(
+    rule="top2", form="reference", epochs=20, batch=128, learning_rate=1e-3, weight_decay=2e-5
+)
+"""Network, labels and optimiser of the published code (its MMLU scripts), for comparison only.
+
+Not so: early stopping is by utility, the published one by the order of graphs within a question.
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class ClassifierEpoch:
-    """One epoch: the training loss, and the utility of the graphs chosen on held-out questions."""
+    """One epoch: mean training loss, and utility of the graphs chosen on held-out questions."""
 
     loss: float
     held_out_utility: float
 
 
 def train_classifier(
-    classifier: GraphClassifier,
+    classifier: GraphScorer,
     features: Features,
     kept: Tensor,
     labels: GraphLabels,
@@ -81,18 +95,21 @@ def train_classifier(
     optimizer = torch.optim.Adam(
         classifier.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay
     )
-    train_set = _Rows(features, kept, labels, train)
     held_out_set = _Rows(features, kept, labels, held_out)
     start, best_state = held_out_set.chosen_utility(classifier), _state(classifier)
     best = start
     history = []
     for _ in range(settings.epochs):
-        loss = label_loss(train_set.scores(classifier), train_set.labels, settings.rule)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+        losses = []
+        for rows in train[torch.randperm(len(train), generator=generator)].split(settings.batch):
+            batch = _Rows(features, kept, labels, rows)
+            loss = label_loss(batch.scores(classifier), batch.labels, settings.rule)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.item() * len(rows))
         utility = held_out_set.chosen_utility(classifier)
-        history.append(ClassifierEpoch(loss.item(), utility))
+        history.append(ClassifierEpoch(sum(losses) / len(train), utility))
         if utility > start and utility >= best:
             best, best_state = utility, _state(classifier)
     classifier.load_state_dict(best_state)
@@ -107,11 +124,11 @@ class _Rows:
         self.kept = kept[rows]
         self.labels = labels.select(rows)
 
-    def scores(self, classifier: GraphClassifier) -> Tensor:
+    def scores(self, classifier: GraphScorer) -> Tensor:
         scores: Tensor = classifier(self.features, self.kept, self.labels.graphs)
         return scores
 
-    def chosen_utility(self, classifier: GraphClassifier) -> float:
+    def chosen_utility(self, classifier: GraphScorer) -> float:
         """Mean utility of the best-scored graph among those with a verdict, 0 if there are none."""
         unknown = self.labels.utility.isnan()
         with torch.no_grad():
@@ -120,5 +137,5 @@ class _Rows:
         return float(chosen[~unknown.all(dim=1)].mean().nan_to_num(nan=0.0))
 
 
-def _state(classifier: GraphClassifier) -> dict[str, Tensor]:
+def _state(classifier: GraphScorer) -> dict[str, Tensor]:
     return copy.deepcopy(classifier.state_dict())

@@ -5,8 +5,10 @@ import time
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from typing import Any
+from urllib.parse import urlsplit
 
 from hieramas_lib.errors import CallError, ConfigError
+from hieramas_lib.llms.addresses import is_own_host
 from hieramas_lib.llms.pool import LLMSpec
 
 MAX_WAIT_S = 120.0
@@ -20,9 +22,9 @@ _NO_CREDIT = ("insufficient_quota", "billing_hard_limit_reached", "credit balanc
 class Faults:
     """Makes the errors of one LLM's calls; none of them shows the key.
 
-    A fault of the set-up (401, 403, 404, or no credit left) is a ConfigError, which stops the
-    run: it would meet every call alike. Every other one is a CallError, which costs the item at
-    hand and no more.
+    A fault of the set-up (401, 403, 404, no credit left, or no server on this machine) is a
+    ConfigError, which stops the run: it would meet every call alike. Every other one is a
+    CallError, which costs the item at hand and no more.
     """
 
     def __init__(self, spec: LLMSpec, key: str | None) -> None:
@@ -33,6 +35,13 @@ class Faults:
     def raised(self, error: Exception) -> CallError | ConfigError:
         """Return the error for an exception of the SDK."""
         status, response = getattr(error, "status_code", None), getattr(error, "response", None)
+        address = self._spec.address
+        host = urlsplit(address).hostname if address else None
+        if host and is_own_host(host) and _was_refused(error):
+            return ConfigError(
+                f"LLM {self._spec.name!r}: nobody listens at {address}. Start the server, or "
+                "correct `base_url:` in the pool file"
+            )
         if not isinstance(status, int):
             return self._call_error(_kind(error), str(error) or type(error).__name__)
         wait = None if response is None else asked_wait_s(response.headers)
@@ -114,6 +123,15 @@ def asked_wait_s(headers: Mapping[str, str]) -> float | None:
         return parsedate_to_datetime(headers["retry-after"]).timestamp() - time.time()
     except (KeyError, ValueError, OverflowError):
         return None
+
+
+def _was_refused(error: BaseException | None) -> bool:
+    """Whether the connection was refused, somewhere down the chain of causes."""
+    while error is not None:
+        if isinstance(error, ConnectionRefusedError):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _is_moderation(body: object) -> bool:

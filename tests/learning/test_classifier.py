@@ -4,10 +4,14 @@ import pytest
 import torch
 
 from hieramas_lib.errors import ConfigError
-from hieramas_lib.learning.classifier import GraphClassifier
+from hieramas_lib.learning.classifier import (
+    GraphClassifier,
+    ReferenceClassifier,
+    new_classifier,
+)
 from hieramas_lib.learning.features import Features
 from hieramas_lib.learning.labels import GraphLabels
-from hieramas_lib.learning.stage2 import Stage2Settings, train_classifier
+from hieramas_lib.learning.stage2 import REFERENCE, Stage2Settings, train_classifier
 from hieramas_lib.teams.graph_pool import GraphPool
 from hieramas_lib.teams.topology import Topology
 
@@ -74,6 +78,52 @@ def test_messages_flow_along_the_edges():
     assert torch.allclose(plain[0], target_changed[0])
 
 
+def test_a_role_knows_whether_anybody_reads_it():
+    """Between two otherwise equal roles, edge 0 -> 1 must be seen at role 0 as well."""
+    model, twins = classifier(), Features(torch.ones(1, 6), torch.ones(3, 6), torch.zeros(1, 3))
+    seen: list[torch.Tensor] = []
+    model.score.register_forward_pre_hook(lambda _m, args: seen.append(args[0].detach()))
+    states = []
+    for edges in ((), ((0, 1),)):
+        graph = torch.from_numpy(Topology(3, edges).adjacency()).float()[None, None]
+        model.score_edges(twins, kept((1, 1, 1)), graph)
+        states.append(seen.pop())
+    for module in model.readers:
+        torch.nn.init.zeros_(module.weight)
+    model.score_edges(twins, kept((1, 1, 1)), graph)
+    assert not torch.allclose(states[0], states[1])
+    assert not torch.allclose(states[1], seen.pop())
+
+
+def test_reference_form_averages_against_the_messages():
+    """As published: a role sees who reads it; two rounds worked out by hand on numbers 1, 10, 100.
+
+    Chain 0 -> 1 -> 2: 0 averages with 1, 1 with 2, 2 stays: 5.5, 55, 100, then 30.25, 77.5, 100.
+    """
+    model = ReferenceClassifier(1, GraphPool(3, (Topology(3, ((0, 1), (1, 2))),)), seed=0)
+    seen: list[torch.Tensor] = []
+    model.embed.register_forward_pre_hook(lambda _m, args: seen.append(args[0].detach()))
+    numbers = Features(
+        torch.tensor([[7.0]]), torch.tensor([[1.0], [10.0], [100.0]]), torch.zeros(1, 3)
+    )
+    model(numbers, kept((1, 1, 1)), torch.tensor([[0]]))
+    assert seen[0].tolist() == [[[pytest.approx((30.25 + 77.5 + 100) / 3), 7.0]]]
+
+
+def test_reference_form_trains_every_parameter():
+    model = new_classifier("reference", 6, POOL, seed=0)
+    model(features(3), kept(*[(1, 1, 1)] * 3), ALL.expand(3, 4)).square().sum().backward()
+    for name, parameter in model.named_parameters():
+        assert parameter.grad is not None and parameter.grad.abs().sum() > 0, name
+
+
+def test_reference_settings_train_the_reference_form():
+    model, everyone = new_classifier(REFERENCE.form, 6, POOL, seed=0), kept(*[(1, 1, 1)] * 20)
+    history = train_classifier(model, features(20), everyone, labelled(20), REFERENCE, seed=0)
+    assert isinstance(model, ReferenceClassifier)
+    assert history[-1].loss < history[0].loss
+
+
 def test_pruned_role_passes_nothing_on():
     """Graphs that differ only in edges of a pruned role get equal scores."""
     scores = classifier()(features(1), kept((1, 0, 0)), ALL)[0]
@@ -102,6 +152,18 @@ def test_training_finds_the_best_graph(rule: str):
     assert (chosen == 2).all()
     assert len(history) == 60
     assert history[-1].loss < history[0].loss
+
+
+def test_every_question_is_trained_on_once_an_epoch():
+    """16 questions to train on in batches of 5: four steps, the last of a single question."""
+    model, everyone = classifier(), kept(*[(1, 1, 1)] * 20)
+    sizes: list[int] = []
+    model.score.register_forward_hook(
+        lambda _m, args, _out: sizes.append(len(args[0]) // 4) if torch.is_grad_enabled() else None
+    )
+    settings = Stage2Settings(epochs=1, batch=5)
+    train_classifier(model, features(20), everyone, labelled(20), settings, seed=0)
+    assert sizes == [5, 5, 5, 1]
 
 
 def test_training_is_deterministic():
@@ -154,7 +216,14 @@ def test_a_graph_without_a_verdict_is_not_chosen_for_early_stopping():
 
 
 @pytest.mark.parametrize(
-    ("field", "value"), [("rule", "pairwize"), ("graphs_per_task", 1), ("held_out", 0.0)]
+    ("field", "value"),
+    [
+        ("rule", "pairwize"),
+        ("form", "gcn"),
+        ("graphs_per_task", 1),
+        ("batch", 0),
+        ("held_out", 0.0),
+    ],
 )
 def test_bad_settings_are_named(field: str, value: object):
     with pytest.raises(ConfigError, match=field):

@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from hieramas_lib.learning.space import TeamSpace
 from hieramas_lib.learning.stage1 import _batches, _rollouts, train_policy
 from hieramas_lib.learning.stage1_settings import Stage1Settings
 from hieramas_lib.learning.training_state import TrainingStep
+from hieramas_lib.teams.executor import run_batch
 from hieramas_lib.teams.graph_pool import GraphPool
 from hieramas_lib.teams.topology import Topology
 
@@ -51,7 +53,7 @@ def test_each_rollout_is_of_its_own_task_and_team():
     rng = np.random.default_rng(0)
     (batch,) = _batches(toy_tasks(3), Stage1Settings(passes=1, group=2), rng)
     actions = torch.tensor([[[i % 3, i % 2], [2, (i + 1) % 2]] for i in range(len(batch))])
-    rollouts = asyncio.run(_rollouts(space, batch, actions, llms, rng))
+    rollouts = asyncio.run(_rollouts(space, batch, actions, partial(run_batch, llms=llms), rng))
     assert [r.task_id for r in rollouts] == [attempt.task.id for attempt in batch]
     for rollout, team in zip(rollouts, actions, strict=True):
         chosen = [(c.role, c.position, c.llm) for c in rollout.calls[:-1]]
@@ -73,6 +75,17 @@ def test_learns_to_leave_out_what_only_costs():
     probs, steps = train(settings, prices=dear, letters="BBC")
     assert (probs[:, :, -1, 1] < probs[:, :, -1, -1]).all()
     assert steps[-1].cost < steps[0].cost
+
+
+def test_price_is_a_factor_on_what_calls_cost():
+    """Nobody changes the outcome: without a price, the entropy bonus alone pays for acting."""
+    dear = {"good": 2000.0, "bad": 2000.0, "judge": 1.0}
+    skipped = []
+    for price in (0.0, 1.0):
+        settings = replace(LONG, credit="final_only", passes=10, price=price)
+        probs, _ = train(settings, prices=dear, letters="BBC")
+        skipped.append(float((probs[:, :, -1, -1] - probs[:, :, -1, 1]).mean()))
+    assert skipped[0] < 0 < skipped[1]
 
 
 def test_an_outage_teaches_nothing_but_prices():
@@ -130,6 +143,7 @@ def test_no_rollout_is_drawn_twice(tasks: int, batch: int):
         ("passes", 0),
         ("credit", "multilevel"),
         ("alpha", 1.5),
+        ("price", -1.0),
         ("entropy", (0.0, 0.1)),
     ],
 )

@@ -133,6 +133,16 @@ def test_a_call_that_never_went_out_was_not_billed(kind: str) -> None:
 
 
 @both
+@pytest.mark.usefixtures("quick_retries")
+def test_a_server_of_ones_own_that_is_not_there_stops_the_run(kind: str) -> None:
+    with serve() as gone:
+        pass
+    client = CLIENTS[kind](spec(kind, gone.url), None, max_retries=1)
+    with pytest.raises(ConfigError, match=f"nobody listens at {re.escape(gone.url)}.*Start"):
+        asyncio.run(client.complete(REQUEST))
+
+
+@both
 def test_a_reply_that_says_no_is_not_asked_for_again(kind: str) -> None:
     error, server = fail(kind, Reply({"error": {"code": 400, "message": "too long"}}))
     assert error.kind == "rejected"

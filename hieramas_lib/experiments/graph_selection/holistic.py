@@ -1,0 +1,66 @@
+"""Choosing whole graphs against choosing edges, as labels grow (design 8, second claim).
+
+The claim, reconstructed (the paper's own statement is not at hand), and marked as ours. A pool has
+K graphs g of worth U(g), seen with noise of standard deviation sigma in n runs drawn uniformly.
+
+    Per edge: give each edge e a worth w_e and choose the graph with the largest sum over its
+    edges. As n grows, w tends to the best additive fit of U, and the regret to
+    max U - U(argmax of the fit), see :func:`additive_regret`. It depends on U alone: no number of
+    runs removes it, and it is 0 if edges add up on the pool.
+
+    Holistic: choose the largest of K sample means, of n / K runs each. The expected regret is at
+    most 2 sigma sqrt(2 ln(2K) K / n): an error of estimation, which vanishes as n grows.
+
+    So which is better depends on n: edges are fewer than graphs, and learned from fewer runs.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from hieramas_lib.experiments.graph_selection.worlds import Floats, Questions, draw_labels
+from hieramas_lib.learning.selectors import EdgeScores, adjacency, regress_edges, reinforce_edges
+from hieramas_lib.teams.graph_pool import GraphPool
+
+
+def additive_regret(worth: Floats, graphs: GraphPool) -> float:
+    """Return the regret of the best additive fit of ``worth``, ``[graphs]``; it never vanishes."""
+    edges = adjacency(graphs).flatten(1).numpy()
+    inputs = np.column_stack([np.ones(len(edges)), edges])
+    fitted = inputs @ np.linalg.lstsq(inputs, worth, rcond=None)[0]
+    return float(worth.max() - worth[fitted.argmax()])
+
+
+def growth_rows(
+    train: Questions, worth: Floats, graphs: GraphPool, budgets: Sequence[int], *, each: int,
+    seed: int,
+) -> list[dict[str, object]]:  # fmt: skip
+    """Return the regret of one graph for all questions, chosen either way from growing labels.
+
+    Args:
+        train: Questions to label.
+        worth: Mean utility of every graph on other questions, ``[graphs]``.
+        graphs: The pool.
+        budgets: Numbers of labelled questions.
+        each: Graphs run on each.
+        seed: Of the graphs drawn.
+    """
+    rows: list[dict[str, object]] = []
+    for queries in budgets:
+        labels = draw_labels(train, queries, each, len(graphs), seed)
+        chosen = {
+            "whole graphs": labels.best_on_average(len(graphs)),
+            "edges, REINFORCE": _best(reinforce_edges(labels, graphs), graphs),
+            "edges, regressed": _best(
+                regress_edges(labels, train.features(queries), graphs, similarity=False), graphs
+            ),
+        }
+        for choice, graph in chosen.items():
+            regret = float(worth.max() - worth[graph])
+            rows.append({"choice": choice, "labels": queries * each, "regret": regret})
+    return rows
+
+
+def _best(scores: EdgeScores, graphs: GraphPool) -> int:
+    return int(torch.einsum("uv,guv->g", scores.weight, adjacency(graphs)).argmax())

@@ -1,0 +1,128 @@
+"""Stage 1 measured against the optimum, and what it takes (design 8, 14).
+
+Run ``hieramas bench learning``; as a script it takes sizes, worlds and training seeds:
+``python tests/bench/bench_learning.py 18,72,288,1152 200,201,202,203,204 10,11``.
+
+Hard simulated world, knowledge, 8 roles, W = 2, K = 100, decision gemma-3-27b. Everything is
+simulated. Questions are copies of shipped ones, whose texts the learner sees; rollouts are replayed
+on answers instead of texts. It prints figures beside their goals and asserts none.
+"""
+
+import asyncio
+import sys
+import time
+from collections.abc import Sequence
+
+import torch
+
+from hieramas_lib.experiments.benchmark import open_benchmark
+from hieramas_lib.experiments.learning_curve.curve import Point, Way, learning_curve
+from hieramas_lib.experiments.learning_curve.curve_tables import (
+    anchor_table,
+    comparison,
+    curve_table,
+    unseen_table,
+)
+from hieramas_lib.experiments.learning_curve.lab import Lab
+from hieramas_lib.experiments.learning_curve.optimum import Optimum, find_optimum
+from hieramas_lib.experiments.learning_curve.questions import Questions
+from hieramas_lib.learning.encoder import ShippedVectors
+from hieramas_lib.learning.features import Featurizer
+from hieramas_lib.learning.policy import PolicyPrior, match_policy, sample
+from hieramas_lib.learning.stage1 import _batches, _descend, _rollouts
+from hieramas_lib.learning.stage1_losses import Drawn, batch_loss
+from hieramas_lib.learning.stage1_settings import Stage1Settings
+from hieramas_lib.learning.training_state import TrainingState
+from hieramas_lib.llms.pool import load_pool
+from hieramas_lib.llms.world import World, load_settings
+from hieramas_lib.methods.hieramas import HieraMAS, HieraMASSettings
+from hieramas_lib.paths import data_path
+from hieramas_lib.teams.roles import load_roles
+
+DECISION = "gemma-3-27b"
+SIZES, WORLDS, SEEDS = "18,72", "200,201", "10"
+GOALS = {18: 0.50, 72: 0.60, 288: 0.75, 1152: 0.90}
+
+
+def open_lab(world: int) -> Lab:
+    """The setting that learning is measured in."""
+    pool, questions = load_pool(data_path("llm_pool.yaml")).simulated(), Questions.of("knowledge")
+    return Lab(
+        World((), load_settings("hard"), pool, world), pool, load_roles("choice"), questions,
+        ShippedVectors(), decision=DECISION,
+    )  # fmt: skip
+
+
+def ways(size: int) -> Sequence[Way]:
+    """Credit modes are compared where the issue asks for it."""
+    main: tuple[Way, ...] = ("HieraMAS", "constant", "reference", "published")
+    return (*main, "final_only", "node_only") if size in (72, 288) else main
+
+
+def curves(sizes: Sequence[int], worlds: Sequence[int], seeds: Sequence[int]) -> None:
+    """Print the anchors and the curve."""
+    optima: dict[int, Optimum] = {}
+    points: list[Point] = []
+    for world in worlds:
+        lab = open_lab(world)
+        optima[world] = find_optimum(lab)
+        points += learning_curve(
+            lab, optima[world], sizes=sizes, seeds=seeds, ways=ways,
+            settings=Stage1Settings(), prior=PolicyPrior(),
+        )  # fmt: skip
+    anchors = anchor_table(optima)
+    show = {"index": False, "float_format": lambda x: f"{x:.3f}"}
+    print(anchors.groupby("what", sort=False)[["utility", "accuracy", "cost"]].mean())
+    print("\nSubjects trained on; shares of the way to the best constant team")
+    print(curve_table(points).to_string(**show))
+    print("goals from random: " + ", ".join(f"{n}: {goal:.2f}" for n, goal in GOALS.items()))
+    for other in ("constant", "reference", "published"):
+        for size, gap in comparison(points, "HieraMAS", other).items():
+            print(f"HieraMAS minus {other} at {size}, utility: {gap}")
+    print("\nUnseen subjects; gain is over the strongest LLM alone")
+    print(unseen_table(points).to_string(**show))
+
+
+def update_time(repeats: int = 50) -> None:
+    """Print the CPU time of one update, rollouts given."""
+    lab, settings = open_lab(0), Stage1Settings(batch=16)
+    tasks = lab.questions.training_set(72, 0)
+    featurizer = Featurizer(lab.encoder, lab.space.roles, tasks)
+    policy = match_policy(lab.space.actions, PolicyPrior(), lab.space.roles)
+    state = TrainingState.begin(policy, settings.learning_rate, 0)
+    batch = _batches(tasks, settings, state.rng)[0]
+    features = featurizer([attempt.task for attempt in batch])
+    logits = policy(features).detach()
+    actions = sample(logits, state.generator)
+    runner = lab.practice(tasks).rollouts(lab.pool, 0)
+    rollouts = asyncio.run(_rollouts(lab.space, batch, actions, runner, state.rng))
+    drawn = Drawn(features, logits, actions, rollouts)
+    start = time.process_time()
+    for _ in range(repeats):
+        loss = batch_loss(drawn, lab.space, lab.pool, settings, 0, 10)
+        _descend(state, drawn.features, loss, settings)
+    spent = 1e3 * (time.process_time() - start) / repeats
+    print(f"stage-1 update, batch 16 x group 4, {settings.steps} steps, credit included: "
+          f"{spent:.1f} ms CPU, {spent / settings.steps:.1f} a step (goal 10)")  # fmt: skip
+
+
+def whole_training() -> None:
+    """Print the CPU time of both stages with texts, on the 72 training questions."""
+    opened = open_benchmark("knowledge", seed=0, graphs=100, width=2, decision=DECISION)
+    method = HieraMAS(opened.space, opened.llms, opened.encoder, HieraMASSettings(), seed=0)
+    start = time.process_time()
+    asyncio.run(method.fit_policy(opened.train))
+    middle = time.process_time()
+    asyncio.run(method.fit_graphs(opened.train))
+    end = time.process_time()
+    print(f"72 questions with texts: stage 1 {middle - start:.1f} s CPU "
+          f"({method.history[-1].rollouts:,} rollouts), stage 2 {end - middle:.1f} s, "
+          f"together {end - start:.1f} s (goal 60)")  # fmt: skip
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    given = (*sys.argv[1:], *(SIZES, WORLDS, SEEDS)[len(sys.argv) - 1 :])
+    update_time()
+    whole_training()
+    curves(*([int(part) for part in text.split(",")] for text in given))
