@@ -121,7 +121,8 @@ print(run)
 # * *c* reads *b*: 100 + 10 = 110
 #
 # Reverse the edges and the result changes: 1 + 10, 10 + 100, 100. (The published code passes the
-# matrix the wrong way round, so its messages run from readers to the read.)
+# matrix the wrong way round, so its messages run from readers to the read. Ours has a second set of
+# weights for that way, as whether anybody reads a role decides what reaches the decision.)
 
 # %%
 toy = GraphPool(3, (Topology(3, ((0, 1), (1, 2))), Topology(3, ((1, 0), (2, 1)))))

@@ -160,19 +160,20 @@ def _graph_choice(
 def _position_line(choice: PositionChoice) -> str:
     matched = round(choice.from_match, 2) + 0.0  # which turns -0.0 into 0.0
     return (
-        f"{choice.role}, {choice.position}: {choice.chosen} (probability "
-        f"{choice.probability:.2f}), {choice.margin:.2f} above {choice.runner_up}; "
-        f"{matched:+.2f} of it from how well the role matches the question"
+        f"{choice.role}, {choice.position}: {choice.chosen}, probability "
+        f"{choice.probability:.2f}; next {choice.runner_up}, {choice.margin:.2f} logits below; "
+        f"the match of role and question counts {matched:+.2f} logits"
     )
 
 
 def _graph_lines(graph: GraphChoice) -> list[str]:
     second = (
-        f", {graph.score - graph.runner_up_score:.3f} above {graph.runner_up}"
+        f"; next {graph.runner_up}, {graph.score - graph.runner_up_score:.3f} below"
         if graph.runner_up
-        else ", the only one"
+        else "; the only one"
     )
     lines = [f"graph {graph.chosen}: score {graph.score:.3f}{second}"]
     return lines + [
-        f"{edge.reader} reads {edge.source}: {edge.effect:+.3f}" for edge in graph.edges
+        f"{edge.reader} reads {edge.source}: {edge.effect:+.3f} of the score"
+        for edge in graph.edges
     ]

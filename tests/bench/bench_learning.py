@@ -1,7 +1,8 @@
 """Stage 1 measured against the optimum, and what it takes (design 8, 14).
 
-Run ``hieramas bench learning``; as a script it takes sizes, worlds and training seeds:
-``python tests/bench/bench_learning.py 18,72,288,1152 200,201,202,203,204 10,11``.
+Run ``hieramas bench learning``; as a script it takes sizes, worlds, training seeds and passes:
+``python tests/bench/bench_learning.py 18,72,288,1152 200,201,202,203,204 10,11 1``. With one pass
+a question is asked G = 4 times. Worlds 100 to 107 are those that settings were chosen on.
 
 Hard simulated world, knowledge, 8 roles, W = 2, K = 100, decision gemma-3-27b. Everything is
 simulated. Questions are copies of shipped ones, whose texts the learner sees; rollouts are replayed
@@ -12,6 +13,7 @@ import asyncio
 import sys
 import time
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -39,8 +41,11 @@ from hieramas_lib.methods.hieramas import HieraMAS, HieraMASSettings
 from hieramas_lib.paths import data_path
 from hieramas_lib.teams.roles import load_roles
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 DECISION = "gemma-3-27b"
-SIZES, WORLDS, SEEDS = "18,72", "200,201", "10"
+DEFAULTS = ("18,72", "200,201", "10", "1")
 GOALS = {18: 0.50, 72: 0.60, 288: 0.75, 1152: 0.90}
 
 
@@ -59,28 +64,37 @@ def ways(size: int) -> Sequence[Way]:
     return (*main, "final_only", "node_only") if size in (72, 288) else main
 
 
-def curves(sizes: Sequence[int], worlds: Sequence[int], seeds: Sequence[int]) -> None:
-    """Print the anchors and the curve."""
+def curves(
+    sizes: Sequence[int], worlds: Sequence[int], seeds: Sequence[int], passes: Sequence[int]
+) -> None:
+    """Print the anchors, and a curve for each number of ``passes``."""
     optima: dict[int, Optimum] = {}
-    points: list[Point] = []
+    points: dict[int, list[Point]] = {number: [] for number in passes}
     for world in worlds:
         lab = open_lab(world)
         optima[world] = find_optimum(lab)
-        points += learning_curve(
-            lab, optima[world], sizes=sizes, seeds=seeds, ways=ways,
-            settings=Stage1Settings(), prior=PolicyPrior(),
-        )  # fmt: skip
-    anchors = anchor_table(optima)
-    show = {"index": False, "float_format": lambda x: f"{x:.3f}"}
-    print(anchors.groupby("what", sort=False)[["utility", "accuracy", "cost"]].mean())
-    print("\nSubjects trained on; shares of the way to the best constant team")
-    print(curve_table(points).to_string(**show))
-    print("goals from random: " + ", ".join(f"{n}: {goal:.2f}" for n, goal in GOALS.items()))
-    for other in ("constant", "reference", "published"):
-        for size, gap in comparison(points, "HieraMAS", other).items():
-            print(f"HieraMAS minus {other} at {size}, utility: {gap}")
-    print("\nUnseen subjects; gain is over the strongest LLM alone")
-    print(unseen_table(points).to_string(**show))
+        for number, found in points.items():
+            found += learning_curve(
+                lab, optima[world], sizes=sizes, seeds=seeds, ways=ways,
+                settings=Stage1Settings(passes=number), prior=PolicyPrior(),
+            )  # fmt: skip
+    anchors = anchor_table(optima).groupby("what", sort=False)[["utility", "accuracy", "cost"]]
+    print(_text(anchors.mean().reset_index()))
+    for number, found in points.items():
+        print(
+            f"\nPasses: {number}. Subjects trained on; shares of the way to the best constant team"
+        )
+        print(_text(curve_table(found)))
+        print("goals from random: " + ", ".join(f"{n}: {goal:.2f}" for n, goal in GOALS.items()))
+        for other in ("constant", "reference", "published"):
+            for size, gap in comparison(found, "HieraMAS", other).items():
+                print(f"HieraMAS minus {other} at {size}, utility: {gap}")
+        print("\nUnseen subjects; gain is over the strongest LLM alone")
+        print(_text(unseen_table(found)))
+
+
+def _text(table: "pd.DataFrame") -> str:
+    return table.to_string(index=False, float_format=lambda x: f"{x:.3f}")
 
 
 def update_time(repeats: int = 50) -> None:
@@ -122,7 +136,7 @@ def whole_training() -> None:
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    given = (*sys.argv[1:], *(SIZES, WORLDS, SEEDS)[len(sys.argv) - 1 :])
+    given = (*sys.argv[1:], *DEFAULTS[len(sys.argv) - 1 :])
     update_time()
     whole_training()
     curves(*([int(part) for part in text.split(",")] for text in given))

@@ -115,8 +115,8 @@ def test_lines_tell_what_acts():
     lines = told.lines()
     assert len(lines) == 4  # two of One, the pruned Two, the graph
     assert lines[1] == (
-        "One, synthesizer: x (probability 0.67), 1.00 above skip; +2.00 of it from how well the "
-        "role matches the question"
+        "One, synthesizer: x, probability 0.67; next skip, 1.00 logits below; the match of role "
+        "and question counts +2.00 logits"
     )
     assert lines[2].startswith("Two, synthesizer: skip")
-    assert lines[3].startswith("graph 2-1: score ") and lines[3].endswith(", the only one")
+    assert lines[3].startswith("graph 2-1: score ") and lines[3].endswith("; the only one")
