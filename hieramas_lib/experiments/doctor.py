@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
 
 from hieramas_lib.experiments.commit import current_commit
-from hieramas_lib.experiments.first_call import listens, own_server
+from hieramas_lib.experiments.first_call import listens
 from hieramas_lib.llms.pool import LLMPool, LLMSpec, load_pool, shipped_pools
 from hieramas_lib.paths import ROOT, results_path
 
@@ -55,7 +55,7 @@ def _place(spec: LLMSpec) -> str:
         return (
             f"model file {spec.model}: {'there' if there else 'missing: `make setup` fetches it'}"
         )
-    address = own_server(spec)
+    address = spec.own_address
     if address is None:
         return ""
     return f"server {address}: {'listens' if listens(address) else 'not running'}"

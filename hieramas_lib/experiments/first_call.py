@@ -9,7 +9,6 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from hieramas_lib.errors import BudgetExceeded, CallError, ConfigError
-from hieramas_lib.llms.addresses import is_own_host
 from hieramas_lib.llms.budget import Budget
 from hieramas_lib.llms.call_store import CallStore
 from hieramas_lib.llms.chat import ChatRequest, Completion, Message
@@ -60,7 +59,7 @@ def first_call(spec: LLMSpec) -> str:
     """Call one LLM and say in a line how it went: time and cost, or the fault and its fix."""
     if spec.key_env and not os.environ.get(spec.key_env, "").strip():
         return f"not called: no key. Run `export {spec.key_env}=...` first"
-    address = own_server(spec)
+    address = spec.own_address
     if address is not None and not listens(address):
         return (
             f"not called: nobody listens at {address}. Start the server, or correct base_url in "
@@ -78,11 +77,6 @@ def first_call(spec: LLMSpec) -> str:
         return f"{_line(error)}. Fix: {_FIXES.get(error.kind, 'see the message')}"
     cost = "price unknown" if answer.cost_usd is None else f"${answer.cost_usd:.6f}"
     return f"ok, {answer.latency_s:.2f} s, {cost}"
-
-
-def own_server(spec: LLMSpec) -> str | None:
-    """Return the address of a server on this machine or in its own network, None for others."""
-    return spec.address if is_own_host(urlsplit(spec.address or "").hostname or "") else None
 
 
 def listens(address: str) -> bool:

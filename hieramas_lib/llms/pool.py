@@ -4,21 +4,21 @@ import re
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Final, Literal
+from urllib.parse import urlsplit
 
-import yaml
 from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
     PositiveInt,
-    ValidationError,
     field_validator,
     model_validator,
 )
 
 from hieramas_lib.errors import ConfigError
-from hieramas_lib.llms.addresses import checked_address
+from hieramas_lib.llms.addresses import checked_address, is_own_host
 from hieramas_lib.llms.chat import ChatRequest
+from hieramas_lib.llms.yaml_file import read_yaml
 from hieramas_lib.paths import data_path
 
 NO_LLM: Final = "skip"
@@ -132,6 +132,11 @@ class LLMSpec(BaseModel):
         """Where a provider's server is; None if that is left to the SDK."""
         return self.base_url if self.client in ("openai", "anthropic") else None
 
+    @property
+    def own_address(self) -> str | None:
+        """Where its server is, if on this machine or in its own network; None for others."""
+        return self.address if is_own_host(urlsplit(self.address or "").hostname or "") else None
+
     def token_limit(self, request: ChatRequest) -> int:
         """Return the most completion tokens that ``request`` may take."""
         return self.max_tokens if request.max_tokens is None else request.max_tokens
@@ -234,14 +239,6 @@ def load_pool(path: Path) -> LLMPool:
     Raises:
         ConfigError: the file is missing or malformed; names file, field and fault.
     """
-    try:
-        return LLMPool.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
-    except FileNotFoundError:
-        raise ConfigError(f"{path}: no such pool file") from None
-    except yaml.YAMLError as error:
-        raise ConfigError(f"{path}: not valid YAML: {error}") from None
-    except ValidationError as error:
-        faults = "; ".join(
-            f"{'.'.join(map(str, e['loc'])) or 'file'}: {e['msg']}" for e in error.errors()
-        )
-        raise ConfigError(f"{path}: {faults}") from None
+    if not path.exists():
+        raise ConfigError(f"{path}: no such pool file")
+    return read_yaml(path, LLMPool)

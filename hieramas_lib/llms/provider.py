@@ -6,11 +6,9 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable
 from typing import Any
-from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
 from hieramas_lib.errors import CallError
-from hieramas_lib.llms.addresses import is_own_host
 from hieramas_lib.llms.attempts import begin_count
 from hieramas_lib.llms.chat import ChatRequest, Completion
 from hieramas_lib.llms.pool import LLMSpec
@@ -167,6 +165,6 @@ def sampling_of(spec: LLMSpec, request: ChatRequest) -> dict[str, Any]:
     sampling: dict[str, Any] = {}
     if request.temperature is not None and spec.takes_temperature:
         sampling["temperature"] = request.temperature
-    if is_own_host(urlsplit(spec.base_url or "").hostname or ""):
+    if spec.own_address:
         sampling["seed"] = request.sample
     return sampling

@@ -5,10 +5,8 @@ import time
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from typing import Any
-from urllib.parse import urlsplit
 
 from hieramas_lib.errors import CallError, ConfigError
-from hieramas_lib.llms.addresses import is_own_host
 from hieramas_lib.llms.pool import LLMSpec
 
 MAX_WAIT_S = 120.0
@@ -35,9 +33,8 @@ class Faults:
     def raised(self, error: Exception) -> CallError | ConfigError:
         """Return the error for an exception of the SDK."""
         status, response = getattr(error, "status_code", None), getattr(error, "response", None)
-        address = self._spec.address
-        host = urlsplit(address).hostname if address else None
-        if host and is_own_host(host) and _was_refused(error):
+        address = self._spec.own_address
+        if address and _was_refused(error):
             return ConfigError(
                 f"LLM {self._spec.name!r}: nobody listens at {address}. Start the server, or "
                 "correct `base_url:` in the pool file"

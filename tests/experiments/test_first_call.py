@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from hieramas_lib.experiments import first_call as module
-from hieramas_lib.experiments.first_call import first_call, first_calls, listens, own_server
+from hieramas_lib.experiments.first_call import first_call, first_calls, listens
 from hieramas_lib.llms.pool import LLMSpec
 
 PLANTED = "sk-planted-and-secret"
@@ -152,7 +152,7 @@ def test_a_silent_server_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_whose_server_it_is(url: str | None, own: bool) -> None:
-    assert own_server(spec(url)) == (url if own else None)
+    assert spec(url).own_address == (url if own else None)
 
 
 def test_listening(serve: Serve) -> None:
