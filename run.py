@@ -40,7 +40,7 @@ STAMP = VENV / "installed.txt"
 LOG = VENV / "install.log"
 
 JOBS = ("setup", "run", "run-local", "lab", "test", "test-all", "help")
-EXTRAS = "test,local,hub"
+EXTRAS = "test,local,hub,cluster,frameworks"
 UV = "uv==0.13.9"
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 INSTALL_GB = 3.0
