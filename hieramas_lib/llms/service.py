@@ -74,7 +74,7 @@ class LLMService:
         self.store = store
         self.budget = budget
         self.world = world
-        self._clients = dict(clients)
+        self.clients = dict(clients)
         self._specs = {spec.name: spec for spec in pool.llms}
         self.origins = {spec.name: spec.address for spec in pool.llms} | dict(origins or {})
         self._rates = {
@@ -83,7 +83,7 @@ class LLMService:
         self._loops: WeakKeyDictionary[asyncio.AbstractEventLoop, _LoopState] = WeakKeyDictionary()
         if store.mode == "replay":
             return
-        missing = [name for name in pool.names if name not in self._clients]
+        missing = [name for name in pool.names if name not in self.clients]
         if missing:
             raise ConfigError(f"pool {pool.name!r}: no client for {', '.join(missing)}")
         if budget:
@@ -155,7 +155,7 @@ class LLMService:
                 future.set_result(admission.answer)
 
     def _admission(self, spec: LLMSpec, request: ChatRequest) -> Admission:
-        max_attempts = getattr(self._clients[spec.name], "max_attempts", 1)
+        max_attempts = getattr(self.clients[spec.name], "max_attempts", 1)
         return self._state().limits.admit(spec, request, max_attempts)
 
     async def _call(
@@ -178,7 +178,7 @@ class LLMService:
             mark = self.store.send(key, name=spec.name, role=role, most_usd=most)
         count_in(admission.attempts)
         try:
-            completion = _priced(await self._clients[spec.name].complete(request), spec, key)
+            completion = _priced(await self.clients[spec.name].complete(request), spec, key)
         except BaseException as error:
             if mark is not None:
                 lost = _most_usd(spec, request, admission.unanswered)
