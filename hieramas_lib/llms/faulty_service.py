@@ -5,7 +5,7 @@ call is made and paid for as ever, so that costs stay comparable; only the text 
 read is exchanged. Calls are stored as they came from the LLM, never exchanged ones.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
@@ -30,35 +30,32 @@ REFUSAL = "I cannot help with this."
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Which member goes wrong, and how.
+    """Which member goes wrong on which task, and how.
 
     Attributes:
         kind: What its texts become.
-        roles: Names, as in the requests' headers, among which one is drawn for each task,
-            uniformly; one name fixes the member.
+        members: Task id to the role that goes wrong, named as in the requests' headers. Nobody
+            does on other tasks.
         sample: Only requests of this sample index go wrong; None for all. For self-consistency,
             whose members differ in nothing else.
-        seed: Of the draw; the same task has the same faulty member in every process.
 
     Raises:
-        ConfigError: ``kind`` is unknown or ``roles`` is empty.
+        ConfigError: ``kind`` is unknown.
     """
 
     kind: FaultKind
-    roles: tuple[str, ...]
+    members: Mapping[str, str]
     sample: int | None = None
-    seed: int = 0
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(FaultKind):
             known = ", ".join(get_args(FaultKind))
             raise ConfigError(f"fault: {self.kind!r} is not one of {known}")
-        if not self.roles:
-            raise ConfigError("fault: roles: name at least one member")
 
-    def member(self, task: Task) -> str:
-        """Return the role that goes wrong on ``task``."""
-        return self.roles[crc32(f"{self.seed} {task.id}".encode()) % len(self.roles)]
+
+def draw_member(task_id: str, roles: Sequence[str], seed: int) -> str:
+    """Draw one of ``roles`` uniformly; the draw depends on task and seed alone."""
+    return roles[crc32(f"{seed} {task_id}".encode()) % len(roles)]
 
 
 class FaultyService(LLMService):
@@ -66,6 +63,9 @@ class FaultyService(LLMService):
 
     It answers as the service it is made of, with the same pool, clients, store and budget, and
     exchanges texts only within ``with service.fault(...)``.
+
+    Attributes:
+        exchanged: How many texts the fault that acts, or acted last, has exchanged.
     """
 
     def __init__(self, llms: LLMService, tasks: Iterable[Task]) -> None:
@@ -75,12 +75,12 @@ class FaultyService(LLMService):
             origins=llms.origins, world=llms.world,
         )  # fmt: skip
         self._tasks = {task.statement: task for task in tasks}
-        self._fault: Fault | None = None
         self.exchanged = 0
+        self._fault: Fault | None = None
 
     @contextmanager
     def fault(self, fault: Fault) -> Iterator[None]:
-        """Let ``fault`` act on all requests made inside; ``exchanged`` counts from 0.
+        """Let ``fault`` act on all requests made inside.
 
         Raises:
             ConfigError: another fault is acting.
@@ -97,19 +97,17 @@ class FaultyService(LLMService):
         """Answer ``request``; see :meth:`LLMService.complete`.
 
         Raises:
-            ConfigError: the task of a faulty member's request is not among those given.
+            ConfigError: the task of a request made while a fault acts is not among those given.
         """
         fault = self._fault
         completion = await super().complete(request)
-        if fault is None or not self._hits(fault, request):
+        if fault is None or fault.sample not in (None, request.sample):
+            return completion
+        task, role = self._task(request), role_of(request)
+        if fault.members.get(task.id) != role:
             return completion
         self.exchanged += 1
-        return _exchanged(fault.kind, self._task(request), request, completion)
-
-    def _hits(self, fault: Fault, request: ChatRequest) -> bool:
-        if fault.sample not in (None, request.sample) or role_of(request) not in fault.roles:
-            return False
-        return role_of(request) == fault.member(self._task(request))
+        return _exchanged(fault.kind, task, role, completion)
 
     def _task(self, request: ChatRequest) -> Task:
         statement = _statement(request)
@@ -126,15 +124,13 @@ def _statement(request: ChatRequest) -> str:
     return next((s.text for s in parse_sections(body) if s.tag == "task"), "")
 
 
-def _exchanged(
-    kind: FaultKind, task: Task, request: ChatRequest, completion: Completion
-) -> Completion:
+def _exchanged(kind: FaultKind, task: Task, role: str, completion: Completion) -> Completion:
     if kind == "refusal":
         return replace(completion, text=REFUSAL, finish_reason="refusal")
     if kind == "noise":
         return replace(completion, text=_shuffled(task), finish_reason="stop")
-    header = Header(role_of(request), "alone")
-    text = write_answer(task, wrong_answers(task)[0], header, "solver", wording=0.0)
+    wrong = wrong_answers(task)[0]
+    text = write_answer(task, wrong, Header(role, "alone"), "solver", wording=0.0)
     return replace(completion, text=text, finish_reason="stop")
 
 
