@@ -2,10 +2,10 @@
 
 Columns of a records frame: ``method, benchmark, subject, task_id, split, seed, simulated, status,
 correct, extracted, cost_usd, cost_reference, utility, prompt_tokens, completion_tokens, calls,
-unpriced, latency_s, topology_id, kept_roles, pruned``. Every planned item has a row: one whose
-call did not come back has status ``error`` and is not correct. ``cost_usd`` is as if nothing were
-cached, and "at least" where ``unpriced`` is not 0; ``cost_reference`` is the same in calls of the
-pool's reference LLM.
+unpriced, latency_s, topology_id, kept_roles, pruned, tied``. Every planned item has a row: one
+whose call did not come back has status ``error`` and is not correct. ``cost_usd`` is as if nothing
+were cached, and "at least" where ``unpriced`` is not 0; ``cost_reference`` is the same in calls of
+the pool's reference LLM.
 """
 
 import asyncio
@@ -124,6 +124,7 @@ def item_record(
         "topology_id": rollout.topology_id,
         "kept_roles": len(rollout.nodes),
         "pruned": ", ".join(rollout.pruned),
+        "tied": rollout.tied,
     }
 
 

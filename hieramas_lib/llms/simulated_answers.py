@@ -6,6 +6,7 @@ from functools import lru_cache
 from itertools import count, islice
 
 from hieramas_lib.tasks.extraction import extract_answer
+from hieramas_lib.tasks.parsing import parse_program
 from hieramas_lib.tasks.task import LETTERS, Task
 
 _STRAYS = 20
@@ -95,6 +96,6 @@ def _normalise(task: Task, answer: str) -> str:
     if task.kind == "maths":
         return _LATEX_NOISE.sub("", answer).replace("dfrac", "frac").replace("tfrac", "frac")
     try:
-        return ast.unparse(ast.parse(answer))
+        return ast.unparse(parse_program(answer))
     except (SyntaxError, ValueError, RecursionError):
         return answer.strip()

@@ -3,12 +3,11 @@
 import ast
 import builtins
 import re
-import threading
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from hieramas_lib.tasks.parsing import parse_program
 from hieramas_lib.tasks.thoughts import without_thoughts
 
 MAX_CHARACTERS = 100_000
@@ -25,9 +24,6 @@ _START = re.compile(
 _COMPOUND = re.compile(r"[ \t]*(?:class|def|async|if|elif|else|for|while|with|try)\b")
 
 _FUTURE = re.compile(r"^from __future__ import [^\n(;\\]*\n", re.MULTILINE)
-
-# Parsing warns of odd escapes; filters are global, so one thread at a time changes them.
-_parse_lock = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,9 +149,7 @@ class _Search:
             return None
         self._left -= len(source) + 100
         try:
-            with _parse_lock, warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                return ast.parse(source)
+            return parse_program(source)
         except SyntaxError as error:
             return max(error.lineno or 1, 1)
         except (ValueError, RecursionError, MemoryError):

@@ -10,6 +10,7 @@ from functools import lru_cache
 
 from hieramas_lib.tasks.extraction import extract_answer
 from hieramas_lib.tasks.maths_grading import GraderError, maths_verdict
+from hieramas_lib.tasks.parsing import parse_program
 from hieramas_lib.tasks.sandbox import ProgramResult, run_program
 from hieramas_lib.tasks.sandbox_wire import NOT_PLAIN
 from hieramas_lib.tasks.task import CodeTests, Grade, Task
@@ -76,9 +77,9 @@ def _grade_code(task: Task, extracted: str) -> Grade:
     limit_s = task.tests.time_limit_s
     has_gold = bool(task.gold.strip())
     if has_gold:
-        limit_s = _time_limit_s(task.tests, _whole_program(task, task.gold))
+        limit_s = _time_limit_s(task.tests, whole_program(task, task.gold))
     try:
-        result = _run_tests(task.tests, _whole_program(task, extracted), limit_s)
+        result = _run_tests(task.tests, whole_program(task, extracted), limit_s)
     except _NotPlainData as error:
         if has_gold:  # whose results the tests can read: the answer returns another kind
             return Grade("wrong", extracted, str(error))
@@ -102,7 +103,7 @@ def _time_limit_s(tests: CodeTests, reference: str) -> float:
     return max(tests.time_limit_s, LIMIT_FACTOR * result.seconds)
 
 
-def _whole_program(task: Task, program: str) -> str:
+def whole_program(task: Task, program: str) -> str:
     """Put before a program what the prompt gives: imports and helpers that it may omit."""
     assert task.tests is not None
     lines = task.prompt.split("\n")
@@ -122,7 +123,7 @@ _CODE = (ast.Import | ast.ImportFrom | ast.FunctionDef | ast.AsyncFunctionDef | 
 def _is_code(head: str) -> bool:
     """Whether text is Python that defines something: ``Hint`` parses, and is prose."""
     try:
-        body = ast.parse(head).body
+        body = parse_program(head).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return all(

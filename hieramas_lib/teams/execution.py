@@ -114,7 +114,10 @@ class Execution:
 
     async def decide(self) -> CallRecord:
         """Have the decision LLM read the messages meant for it and answer."""
-        context = self._context(self.team.informants)
+        return await self.conclude(self._context(self.team.informants))
+
+    async def conclude(self, context: Context) -> CallRecord:
+        """Have the decision LLM read ``context`` and answer."""
         prompt = self.prompts.for_decision(context)
         return await self._call(self.team.decision, prompt, DECISION_ROLE, "decision")
 
@@ -124,10 +127,8 @@ class Execution:
         for node in self.team.topology.order():
             if node in self.records:
                 start = max((end[parent] for parent in self.parents[node]), default=0.0)
-                record = self.records[node]
-                propose = max((_seconds(call) for call in record.proposals), default=0.0)
-                end[node] = start + propose + _seconds(record.synthesis)
-        return max(end.values(), default=0.0) + _seconds(decision)
+                end[node] = start + seconds_of(self.records[node])
+        return max(end.values(), default=0.0) + seconds(decision)
 
     async def _walk(self, node: int, group: asyncio.TaskGroup) -> None:
         """Run ``node`` and what it sets free: one successor here, the others as new tasks."""
@@ -151,16 +152,21 @@ class Execution:
         return freed
 
     async def _run_node(self, node: int) -> None:
-        supernode = self.team.supernodes[node]
         context = self._context(self.parents[node])
         self.delivered.extend((source, node) for source in context.sources)
+        record = await self.speak(node, context)
+        self.records[node] = record
+        if record.synthesis.readable:
+            self.messages[node] = RoleMessage.write(node, record.role, record.synthesis.text)
+
+    async def speak(self, node: int, context: Context) -> NodeRecord:
+        """Have the supernode of ``node`` read ``context`` and write its message."""
+        supernode = self.team.supernodes[node]
         proposals = await self._propose(node, context)
         texts = [call.text for call in proposals if call.readable]
         prompt = self.prompts.for_synthesizer(node, context, texts)
         synthesis = await self._call(supernode.synthesizer, prompt, supernode.role, "synthesizer")
-        self.records[node] = NodeRecord(supernode.role, proposals, synthesis)
-        if synthesis.readable:
-            self.messages[node] = RoleMessage.write(node, supernode.role, synthesis.text)
+        return NodeRecord(supernode.role, proposals, synthesis)
 
     def _context(self, sources: Sequence[int]) -> Context:
         messages = [self.messages[source] for source in sources if source in self.messages]
@@ -205,5 +211,12 @@ class Execution:
             raise
 
 
-def _seconds(call: CallRecord) -> float:
+def seconds(call: CallRecord) -> float:
+    """Return how long a call took; 0 if it failed."""
     return call.completion.latency_s if call.completion else 0.0
+
+
+def seconds_of(record: NodeRecord) -> float:
+    """Return how long a supernode took: its slowest proposer, then its synthesizer."""
+    propose = max((seconds(call) for call in record.proposals), default=0.0)
+    return propose + seconds(record.synthesis)

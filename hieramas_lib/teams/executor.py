@@ -23,7 +23,8 @@ where the first one stopped.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Protocol, TypeVar
 
 from tqdm import tqdm
 
@@ -36,7 +37,7 @@ from hieramas_lib.teams.halt import Halt
 from hieramas_lib.teams.rollout import Rollout
 from hieramas_lib.teams.team import Team
 
-__all__ = ["COPY_STRIDE", "TEMPERATURE", "Job", "ask", "run_batch", "run_team"]
+__all__ = ["COPY_STRIDE", "TEMPERATURE", "Job", "ask", "run_batch", "run_jobs", "run_team"]
 
 
 async def run_team(
@@ -57,7 +58,7 @@ async def run_team(
         ReplayMiss: a call is not on the tape.
     """
     job = Job(team, task, sample)
-    _check(job)
+    check_job(job)
     halt = Halt()
     return await run_to_end(execute(job, llms, grade_nodes, halt), halt.cancel)
 
@@ -86,10 +87,48 @@ async def run_batch(
         Exception: what :func:`run_team` raises. Notes on it, as on a cancellation, say which
             task it was and how many rollouts were finished by then.
     """
+
+    def make(job: Job, halt: Halt) -> Awaitable[Rollout]:
+        return execute(job, llms, grade_nodes, halt)
+
+    return await run_jobs(
+        jobs, make, check_job, slots=slots, progress=progress, on_rollout=on_rollout
+    )
+
+
+class TaskJob(Protocol):
+    """A rollout to make."""
+
+    @property
+    def task(self) -> Task:
+        """The question."""
+        ...
+
+
+AnyJob = TypeVar("AnyJob", bound=TaskJob)
+
+
+async def run_jobs(
+    jobs: Sequence[AnyJob],
+    make: Callable[[AnyJob, Halt], Awaitable[Rollout]],
+    check: Callable[[AnyJob], None],
+    *,
+    slots: int = 64,
+    progress: bool = False,
+    on_rollout: Callable[[int, Rollout], None] = lambda index, rollout: None,
+) -> list[Rollout]:
+    """Run jobs of any kind as :func:`run_batch` does.
+
+    ``make`` makes one rollout; ``check`` raises ConfigError for a job that can't be run.
+
+    Raises:
+        ConfigError: ``slots`` is below 1, or what ``check`` raises; before any call.
+        Exception: what ``make`` raises or reports to the ``Halt`` that it is given.
+    """
     if slots < 1:
         raise ConfigError(f"slots: at least 1, got {slots}")
     for job in jobs:
-        _check(job)
+        check(job)
     halt = Halt()
     results: dict[int, Rollout] = {}
     with tqdm(total=len(jobs), unit="rollout", disable=not progress) as bar:
@@ -100,8 +139,7 @@ async def run_batch(
             on_rollout(index, rollout)
 
         try:
-            work = _run_all(jobs, llms, slots, grade_nodes, halt, finish)
-            await run_to_end(work, halt.cancel)
+            await run_to_end(_run_all(jobs, make, slots, halt, finish), halt.cancel)
         except (Exception, asyncio.CancelledError) as error:
             done = f"{len(results)} of {len(jobs)} rollouts finished"
             error.add_note(f"{done}; all calls that came back are kept in the call store")
@@ -110,10 +148,9 @@ async def run_batch(
 
 
 async def _run_all(
-    jobs: Sequence[Job],
-    llms: LLMClient,
+    jobs: Sequence[AnyJob],
+    make: Callable[[AnyJob, Halt], Awaitable[Rollout]],
     slots: int,
-    grade_nodes: bool,
     halt: Halt,
     finish: Callable[[int, Rollout], None],
 ) -> None:
@@ -124,7 +161,7 @@ async def _run_all(
             if halt.error is not None:
                 return
             try:
-                finish(index, await execute(job, llms, grade_nodes, halt))
+                finish(index, await make(job, halt))
             except Exception as error:
                 halt.report(error, job.task)
 
@@ -134,7 +171,8 @@ async def _run_all(
     halt.check()
 
 
-def _check(job: Job) -> None:
+def check_job(job: Job) -> None:
+    """Raise ConfigError if the roles of ``job`` do not fit its task, or its sample is too high."""
     if job.team.roles.kind != job.task.kind:
         raise ConfigError(
             f"role set {job.team.roles.name!r} is for tasks of kind {job.team.roles.kind!r}; "

@@ -84,6 +84,21 @@ class NodeRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class RoundRecord:
+    """One round of a team whose agents all speak in every round (:mod:`.rounds`).
+
+    Attributes:
+        actions: What each agent chose, in the order of the agents; empty where none chose.
+        requested_edges: Edges that were asked for, as role names.
+        delivered_edges: Edges along which a message was in fact read.
+    """
+
+    actions: tuple[str, ...]
+    requested_edges: tuple[tuple[str, str], ...]
+    delivered_edges: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Rollout:
     """One task answered once.
 
@@ -92,7 +107,8 @@ class Rollout:
         answer: The final text.
         grade: Verdict on ``answer``; ``error`` if no answer came back from the final call.
         calls: Every call, in the order of positions (not of time).
-        nodes: Kept supernodes in declared role order; empty for methods without a team.
+        nodes: Kept supernodes in declared role order, in rounds those of the last one; empty for
+            methods without a team.
         pruned: Roles that did not act.
         topology_id: Canonical id of the chosen graph, empty for methods without one.
         requested_edges: Edges of the chosen graph between kept roles, as role names.
@@ -100,6 +116,9 @@ class Rollout:
             Equal to ``requested_edges`` unless a predecessor's call failed, or came back
             empty or refused.
         latency_s: Seconds on the critical path, from the calls' own latencies.
+        rounds: Where a team works in rounds, the record of each; the edges above are then those
+            of all rounds, one after another.
+        tied: Whether ``answer`` won a vote by the tie rule alone; False where nobody votes.
     """
 
     task_id: str
@@ -112,6 +131,8 @@ class Rollout:
     requested_edges: tuple[tuple[str, str], ...] = ()
     delivered_edges: tuple[tuple[str, str], ...] = ()
     latency_s: float = 0.0
+    rounds: tuple[RoundRecord, ...] = ()
+    tied: bool = False
 
     @property
     def usage(self) -> Usage:

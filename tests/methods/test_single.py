@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from hieramas_lib.errors import BudgetExceeded, CallError
+from hieramas_lib.errors import BudgetExceeded, CallError, ConfigError
 from hieramas_lib.llms.chat import ChatRequest, Completion
 from hieramas_lib.llms.layout import Header, parse_sections
-from hieramas_lib.methods.single import SingleLLM, base, cot, self_consistency
+from hieramas_lib.methods.single import SingleLLM, SingleSettings, base, cot, self_consistency
 from hieramas_lib.tasks.task import Task
 from hieramas_lib.teams.roles import load_roles
 
@@ -59,6 +59,20 @@ def test_self_consistency_takes_the_majority_of_five_distinct_samples():
     assert {r.temperature for r in script.requests} == {1.0}
     assert rollout.usage.cost_usd == 2.5
     assert rollout.latency_s == 2.0  # samples are drawn at the same time
+
+
+def test_a_tie_is_recorded():
+    rollout = run(self_consistency("m", Script([f"Answer: {x}" for x in "AABBC"]), ROLES))
+    assert (rollout.grade.extracted, rollout.tied) == ("A", True)
+    assert not run(self_consistency("m", Script([f"Answer: {x}" for x in "AABBB"]), ROLES)).tied
+    assert not run(base("m", Script(["Answer: A"]), ROLES)).tied
+
+
+@pytest.mark.parametrize(("field", "value"), [("style", "at length"), ("samples", 0)])
+def test_settings_name_what_is_wrong(field: str, value: object):
+    good = {"name": "Base", "llm": "m", "style": "answer only"}
+    with pytest.raises(ConfigError, match=f"^{field}: "):
+        SingleSettings(**good | {field: value})  # type: ignore[arg-type]
 
 
 def test_a_failed_sample_does_not_vote():

@@ -1,5 +1,6 @@
 """More questions than are shipped, and halves of them to search on and to judge on."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -19,6 +20,14 @@ def more_questions(tasks: Sequence[Task], copies: int) -> list[Task]:
         for n in range(1, copies + 1)
         for task in tasks
     ]
+
+
+def original_text(prompt: str) -> str:
+    """Return the prompt that :func:`more_questions` made a copy's ``prompt`` from.
+
+    What is no copy is returned as it is.
+    """
+    return re.sub(r"\n# Version \d+$", "", prompt)
 
 
 def halves(tasks: Sequence[Task], seed: int) -> tuple[list[Task], list[Task]]:
