@@ -1,0 +1,1 @@
+"""Agents that choose whom to talk to, trained by value decomposition (Agent Q-Mix, design 9)."""
