@@ -30,3 +30,13 @@ def results_path(*parts: str) -> Path:
     """
     root = os.environ.get("HIERAMAS_RESULTS")
     return (Path(root).resolve() if root else ROOT / "results").joinpath(*parts)
+
+
+def call_store_path() -> Path:
+    """Return the file in which calls to LLMs that are not simulated are kept.
+
+    That is ``calls.sqlite`` in the results folder, or what the environment variable
+    ``HIERAMAS_CALLS`` names: a file can be written from one machine at a time.
+    """
+    path = os.environ.get("HIERAMAS_CALLS")
+    return Path(path).resolve() if path else results_path("calls.sqlite")

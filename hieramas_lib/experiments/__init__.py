@@ -2,6 +2,6 @@
 
 A notebook declares its parameters once (``config``), opens a run (``runs``), evaluates methods
 (``records``), and saves tables (``tables``) and figures (``figures``) into the run's folder.
-``notebook_run`` executes notebooks in batches, ``report`` binds the results into one page, and
+``execution`` runs notebooks, one or many, ``report`` binds the results into one page, and
 ``cli`` is a thin door to both.
 """

@@ -8,6 +8,14 @@ from pathlib import Path
 from hieramas_lib.errors import ConfigError
 from hieramas_lib.experiments.benchmark_source import BenchmarkSource, benchmark_source
 from hieramas_lib.experiments.config import RunConfig
+from hieramas_lib.experiments.pool_choice import (
+    SIMULATED,
+    allotted_usd,
+    check_budget,
+    check_llms,
+    pool_of,
+    simulates,
+)
 from hieramas_lib.learning.encoder import Encoder
 from hieramas_lib.learning.features import Featurizer
 from hieramas_lib.learning.policy import ActionSpace
@@ -18,16 +26,10 @@ from hieramas_lib.llms.connect import connect
 from hieramas_lib.llms.pool import LLMPool, load_pool
 from hieramas_lib.llms.service import LLMService
 from hieramas_lib.llms.world import World
-from hieramas_lib.paths import ROOT, data_path, results_path
+from hieramas_lib.paths import ROOT, call_store_path
 from hieramas_lib.tasks.task import Task
 from hieramas_lib.teams.graph_pool import reference_pool
 from hieramas_lib.teams.team import Reads
-
-SIMULATED = "simulated"
-"""Name of the pool that needs no key: the twin of ``data/llm_pool.yaml``.
-
-``"simulated:data/pools/qwen.yaml"`` is the twin of another pool file.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +91,7 @@ def check_plan(
     for field, values in (("benchmarks", benchmarks), ("seeds", seeds)):
         if not values:
             raise ConfigError(f"{field}: give at least one")
-    names = pool_of(pool).names
-    for field, llm in llms.items():
-        if llm not in names:
-            raise ConfigError(f"{field}: {llm!r} is not in pool {pool}; it has {', '.join(names)}")
+    check_llms(pool, llms)
     for field, number in at_least_one.items():
         if number < 1:
             raise ConfigError(f"{field}: at least 1, got {number}")
@@ -133,7 +132,7 @@ def open_benchmark(
             LLMs without a budget; before any call.
     """
     source = benchmark_source(name)
-    if _is_simulated(pool):
+    if simulates(pool):
         llms = _simulated_llms(pool_of(pool), source, difficulty, seed)
     else:
         llms = real_llms(ROOT / pool, budget_usd)
@@ -161,29 +160,17 @@ def setting_of(config: RunConfig) -> Setting:
     pool, world = values["pool"], f"{values['difficulty']} simulated world"
     if pool == SIMULATED:
         return Setting(simulated=True, text=world)
-    if _is_simulated(pool):
+    if simulates(pool):
         return Setting(simulated=True, text=f"{world}, pool {pool_of(pool).name!r}")
     return Setting(simulated=False, text=f"real LLMs: {', '.join(pool_of(pool).names)}")
-
-
-def pool_of(pool: str) -> LLMPool:
-    """Read the pool that a notebook's parameter ``pool`` means, a simulated one as such.
-
-    Raises:
-        ConfigError: the pool file is missing or malformed.
-    """
-    if pool == SIMULATED:
-        return load_pool(data_path("llm_pool.yaml")).simulated()
-    if _is_simulated(pool):
-        return load_pool(ROOT / pool.removeprefix(f"{SIMULATED}:")).simulated()
-    return load_pool(ROOT / pool)
 
 
 def real_llms(path: Path, budget_usd: float) -> LLMService:
     """Connect to the LLMs of a pool file, once a process.
 
-    All benchmarks and seeds of a run share one budget and one call store,
-    ``results/calls.sqlite``, so that no call is paid for twice and the limit is for the whole.
+    All benchmarks and seeds of a run share one budget and one call store, usually
+    ``results/calls.sqlite``, so that no call is paid for twice and the limit is for the whole. In
+    a sweep with a limit of its own, what is left of that is the limit if it is less.
 
     Called again, for instance by another run in the same kernel, it returns the same service, and
     ``budget_usd`` becomes the limit on all that this process spends there, before and after: what
@@ -193,13 +180,8 @@ def real_llms(path: Path, budget_usd: float) -> LLMService:
         ConfigError: as :func:`open_benchmark` says.
     """
     llms, budget = _connected(path.resolve())
-    paid = [s.name for s in llms.pool.llms if s.price and s.price.input + s.price.output > 0]
-    if paid and budget_usd <= 0:
-        raise ConfigError(
-            f"budget_usd: {', '.join(paid)} of {path} cost money; give a limit in US dollars, "
-            "such as budget_usd: 5.0"
-        )
-    budget.usd = budget_usd
+    check_budget(llms.pool, str(path), budget_usd)
+    budget.usd = min(budget_usd, allotted_usd())
     return llms
 
 
@@ -207,7 +189,7 @@ def real_llms(path: Path, budget_usd: float) -> LLMService:
 def _connected(path: Path) -> tuple[LLMService, Budget]:
     """Connect to the LLMs of a pool file; the budget lets no paid call through yet."""
     pool, budget = load_pool(path), Budget(usd=0.0)
-    store = results_path("calls.sqlite")
+    store = call_store_path()
     store.parent.mkdir(parents=True, exist_ok=True)
     return connect(pool, store=CallStore(store), budget=budget), budget
 
@@ -216,7 +198,3 @@ def _simulated_llms(
     pool: LLMPool, source: BenchmarkSource, difficulty: str, seed: int
 ) -> LLMService:
     return connect(pool, world=World(source.tasks, source.settings(difficulty), pool, seed))
-
-
-def _is_simulated(pool: str) -> bool:
-    return pool.partition(":")[0] == SIMULATED

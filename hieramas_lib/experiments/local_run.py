@@ -11,7 +11,9 @@ from typing import Any
 
 from hieramas_lib.errors import ConfigError
 from hieramas_lib.experiments.config import read_values
-from hieramas_lib.experiments.notebook_run import environment, find_notebook, run_several
+from hieramas_lib.experiments.execution.batch import run_several
+from hieramas_lib.experiments.execution.kernel import environment
+from hieramas_lib.experiments.execution.notebooks import find_notebook
 from hieramas_lib.experiments.report import write_report
 from hieramas_lib.experiments.runs import NOTEBOOKS, is_simulated
 from hieramas_lib.llms.pool import load_pool

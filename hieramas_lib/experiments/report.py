@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from hieramas_lib.errors import ConfigError
-from hieramas_lib.experiments.notebook_run import LAST
+from hieramas_lib.experiments.execution.notebooks import LAST
 from hieramas_lib.experiments.runs import status, write_whole
 from hieramas_lib.experiments.tables import to_html
 from hieramas_lib.paths import results_path

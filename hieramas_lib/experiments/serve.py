@@ -141,14 +141,14 @@ def offer_tape(
 
 
 def offer_teams(folders: Sequence[Path], budget_usd: float | None = None) -> Offer:
-    """Offer trained teams, each by the name of the folder that it was saved in.
+    """Offer saved methods, such as trained teams, each by the name of its folder.
 
     Args:
         folders: Where they were saved.
         budget_usd: Limit on what they spend together; needed where their LLMs cost money.
 
     Raises:
-        ConfigError: a folder holds no team, two have one name, or paid LLMs have no limit.
+        ConfigError: a folder holds no method, two have one name, or paid LLMs have no limit.
     """
     from hieramas_lib.llms.budget import Budget
     from hieramas_lib.methods.team_client import open_team
@@ -160,7 +160,7 @@ def offer_teams(folders: Sequence[Path], budget_usd: float | None = None) -> Off
         if team.name in clients:
             raise ConfigError(f"{folder}: two teams are called {team.name!r}; rename a folder")
         clients[team.name] = team
-    return Offer(f"trained teams: {', '.join(clients)}", clients)
+    return Offer(f"saved methods: {', '.join(clients)}", clients)
 
 
 def serve(

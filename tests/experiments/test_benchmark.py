@@ -88,6 +88,20 @@ def test_another_limit_keeps_what_was_spent(tmp_path: Path, monkeypatch: Any) ->
     assert llms.budget.spent_usd == pytest.approx(0.002)
 
 
+def test_a_sweeps_limit_holds_where_it_is_lower(tmp_path: Path, monkeypatch: Any) -> None:
+    path = pool_file(tmp_path)
+    for allotted, limit in (("0.0005", 0.0005), ("5.0", 1.0), ("inf", 1.0)):
+        monkeypatch.setenv("HIERAMAS_BUDGET_USD", allotted)
+        budget = real_llms(path, 1.0).budget
+        assert budget is not None and budget.usd == limit
+
+
+def test_calls_are_kept_where_the_environment_says(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setenv("HIERAMAS_CALLS", str(tmp_path / "own" / "7.sqlite"))
+    ask(real_llms(pool_file(tmp_path), 1.0), sample=0)
+    assert (tmp_path / "own" / "7.sqlite").exists()
+
+
 def test_paid_llms_need_a_limit_each_time_and_free_ones_none(tmp_path: Path) -> None:
     path = pool_file(tmp_path)
     for limit in (0.0, 1.0, 0.0):

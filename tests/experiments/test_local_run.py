@@ -11,8 +11,8 @@ from hieramas_lib.errors import ConfigError
 from hieramas_lib.experiments import local_run, runs
 from hieramas_lib.experiments.benchmark_source import benchmark_source
 from hieramas_lib.experiments.config import read_parameters, resolve
+from hieramas_lib.experiments.execution.notebooks import find_notebook
 from hieramas_lib.experiments.local_run import NUMBERS, plan, run_local
-from hieramas_lib.experiments.notebook_run import find_notebook
 from hieramas_lib.experiments.report import write_report
 from hieramas_lib.experiments.runs import start_run
 from hieramas_lib.llms.pool import load_pool

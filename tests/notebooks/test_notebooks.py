@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from hieramas_lib.experiments.config import read_parameters
-from hieramas_lib.experiments.notebook_run import LAST
+from hieramas_lib.experiments.execution.notebooks import LAST
 from hieramas_lib.experiments.pairing import render, sources
 from hieramas_lib.paths import ROOT
 

@@ -6,14 +6,23 @@ from typing import Any
 
 import pytest
 
-from hieramas_lib.experiments.notebook_run import find_notebook, run_notebook
+from hieramas_lib.experiments.execution.batch import run_notebook
+from hieramas_lib.experiments.execution.notebooks import find_notebook
 
 NAME = "examples/own_benchmark/benchmark.yaml"
 SMALL = {"seeds": [0], "graphs": 4}
 PLANS = {
     "05": SMALL | {"benchmark": NAME, "passes": 1, "group": 2},
     "06": SMALL | {"benchmark": NAME, "graphs_per_task": 2, "tests": 3},
-    "07": SMALL | {"benchmarks": [NAME], "passes": 1, "graphs_per_task": 2, "tests": 3},
+    "07": SMALL
+    | {
+        "benchmarks": [NAME],
+        "methods": ["CoT", "GDesigner", "MASRouter"],
+        "effort": "tiny",
+        "passes": 1,
+        "graphs_per_task": 2,
+        "tests": 3,
+    },
 }
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from hieramas_lib.errors import ConfigError
-from hieramas_lib.experiments.notebook_run import find_notebook, run_notebook
+from hieramas_lib.experiments.execution.batch import run_notebook
+from hieramas_lib.experiments.execution.notebooks import find_notebook
 
 REPLY = json.dumps(
     {
@@ -76,6 +77,8 @@ PLANS = {
     "07": OWN
     | {
         "benchmarks": ["maths"],
+        "methods": ["Base, equal budget", "AFlow"],
+        "effort": "tiny",
         "strongest": "my-small",
         "passes": 1,
         "graphs": 3,

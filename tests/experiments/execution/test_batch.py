@@ -6,29 +6,28 @@ import signal
 import subprocess
 import sys
 import time
-from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
 import pytest
+from acting import ActingWorkers, act
+from filelock import FileLock
 from papermill.exceptions import PapermillExecutionError
 from typer.testing import CliRunner
 
 from hieramas_lib.errors import ConfigError
-from hieramas_lib.experiments import notebook_run as subject
 from hieramas_lib.experiments import runs
 from hieramas_lib.experiments.cli import app
-from hieramas_lib.experiments.notebook_run import NotebookFailed, Outcome, run_all, run_notebook
+from hieramas_lib.experiments.execution import batch as subject
+from hieramas_lib.experiments.execution import kernel
+from hieramas_lib.experiments.execution.batch import run_all, run_notebook, run_plans
+from hieramas_lib.experiments.execution.kernel import FAILURE, NotebookFailed, Outcome
+from hieramas_lib.experiments.execution.notebooks import find_notebook
+from hieramas_lib.experiments.execution.plan import Plan, plan_run
+from hieramas_lib.experiments.execution.workers import LocalWorkers
 from hieramas_lib.experiments.pairing import render
 
-TINY = Path(__file__).parents[1] / "notebooks" / "fixtures" / "90_tiny.py"
-
-
-@pytest.fixture
-def tiny(tmp_path: Path) -> Path:
-    path = tmp_path / "90_tiny.ipynb"
-    path.write_text(render(TINY))
-    return path
+TINY = Path(__file__).parents[2] / "notebooks" / "fixtures" / "90_tiny.py"
 
 
 def variant(folder: Path, stem: str, code: str) -> Path:
@@ -93,6 +92,21 @@ def test_failing_cell_is_named_and_leaves_the_run_incomplete(tiny: Path) -> None
     with pytest.raises(NotebookFailed, match=r"90_tiny: cell .*'if action .* asked to fail"):
         run_notebook(tiny, {"action": "fail"})
     assert not list(runs.results_path().rglob("run.json"))
+    (failure,) = runs.results_path().rglob(FAILURE)
+    assert "asked to fail" in json.loads(failure.read_text())["error"]
+
+
+def test_a_run_that_another_process_is_making_is_left_to_it(
+    tiny: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kernel, "LOCK_WAIT_S", 0.05)
+    monkeypatch.setattr("papermill.execute_notebook", no_kernel)
+    folder = plan_run(tiny, {}).folder
+    folder.mkdir(parents=True)
+    with FileLock(folder / ".lock"), pytest.raises(ConfigError, match=f"making run {folder.name}"):
+        run_notebook(tiny)
+    with pytest.raises(AssertionError, match="a kernel was started"):
+        run_notebook(tiny)
 
 
 def test_bad_input_found_by_the_notebook_stays_bad_input(
@@ -200,28 +214,13 @@ def collection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         path.write_text(TINY.read_text().replace("90_tiny", name))
         (folder / f"{name}.ipynb").write_text(render(path))
     monkeypatch.setattr(runs, "NOTEBOOKS", folder)
-    monkeypatch.setattr(subject, "_submit", in_this_process)
-    monkeypatch.setattr(subject, "_execute", act)
+    monkeypatch.setattr(subject, "LocalWorkers", lambda n: ActingWorkers(execute_here, n))
+    monkeypatch.setattr(subject, "execute", act)
     return folder
 
 
-def act(plan: subject._Plan) -> Outcome:
-    """Stand in for a kernel: write the marker, or fail where the notebook says so."""
-    if "FAILS" in plan.notebook.read_text():
-        raise NotebookFailed(f"{plan.notebook.stem}: asked to fail")
-    runs.write_whole(plan.folder / "run.json", b'{"status": "complete"}')
-    return Outcome(plan.notebook.stem, plan.folder, 1.0, skipped=False)
-
-
-def in_this_process(plans: Any, workers: int, force: bool) -> Any:
-    """Stand in for worker processes, which would not see what is patched."""
-    for plan in plans:
-        future: Future[Outcome] = Future()
-        try:
-            future.set_result(run_notebook(plan.notebook, plan.values, force=force))
-        except Exception as error:
-            future.set_exception(error)
-        yield plan.notebook.stem, future
+def execute_here(plan: Plan) -> Outcome:
+    return subject.execute(plan)
 
 
 def progress(**options: Any) -> list[str]:
@@ -248,36 +247,33 @@ def test_failing_notebook_does_not_stop_the_others(collection: Path) -> None:
     assert [line.split()[1] for line in lines] == ["FAILED", "done", "done"]
 
 
-def test_worker_processes_return_results_and_errors(tiny: Path) -> None:
-    good, bad = subject._plan(tiny, {}), subject._plan(tiny, {})
-    bad.values["seed"] = "one"
-    runs.write_whole(good.folder / "run.json", b'{"status": "complete"}')
-    found = [future for _, future in subject._submit([good, bad], 2, force=False)]
-    outcomes = {type(future.exception()).__name__: future for future in found}
-    assert set(outcomes) == {"NoneType", "ConfigError"}
-    assert outcomes["NoneType"].result().folder == good.folder
+def ends(plans: list[Plan], workers: int) -> dict[str, Outcome | Exception]:
+    return {plan.experiment: end for plan, end in run_plans(plans, LocalWorkers(workers))}
 
 
 def test_killed_process_takes_no_other_notebook_along(tmp_path: Path) -> None:
     """The kernel kills the process that runs its notebook, as a system out of memory does."""
     dies = variant(tmp_path, "91_dies", "os.kill(os.getppid(), 9)\ntime.sleep(60)")
-    plans = [subject._plan(path, {}) for path in (dies, variant(tmp_path, "92_lives", ""))]
-    found = dict(subject._submit(plans, 1, force=False))
-    with pytest.raises(NotebookFailed, match=r"91_dies: .*terminated abruptly.*--workers 1"):
-        found["91_dies"].result()
-    assert found["92_lives"].result().experiment == "92_lives"
-    assert [runs.status(plan.folder) == "complete" for plan in plans] == [False, True]
+    refuses = variant(tmp_path, "92_refuses", "raise ConfigError('no such LLM')")
+    plans = [plan_run(path, {}) for path in (dies, refuses, variant(tmp_path, "93_lives", ""))]
+    found = ends(plans, 1)
+    fault = str(found["91_dies"])
+    assert "91_dies: its process was terminated abruptly, by signal 9" in fault
+    assert "--workers 1" in fault
+    assert isinstance(found["92_refuses"], ConfigError)
+    assert isinstance(found["93_lives"], Outcome)
+    assert [runs.status(p.folder) == "complete" for p in plans] == [False, False, True]
 
 
 def test_unforeseen_error_is_reported_at_the_end_with_the_notebooks_name(
     collection: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(plan: subject._Plan) -> Outcome:
+    def fail(plan: Plan) -> Outcome:
         if plan.notebook.stem == "01_one":
             raise OSError("no space left")
         return act(plan)
 
-    monkeypatch.setattr(subject, "_execute", fail)
+    monkeypatch.setattr(subject, "execute", fail)
     lines: list[str] = []
     with pytest.raises(NotebookFailed, match=r"^01_one: OSError: no space left$"):
         run_all(on_progress=lines.append)
@@ -302,17 +298,17 @@ def test_kernels_keep_back_one_line_of_their_shutdown_and_no_other(
 
 
 @pytest.fixture
-def calls(monkeypatch: pytest.MonkeyPatch) -> list[subject._Plan]:
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[Plan]:
     """Record what would be executed."""
-    executed: list[subject._Plan] = []
+    executed: list[Plan] = []
 
-    def execute(plan: subject._Plan) -> Outcome:
+    def execute(plan: Plan) -> Outcome:
         executed.append(plan)
         if plan.values.get("action") == "fail":
             raise NotebookFailed("90_tiny: asked to fail")
         return Outcome(plan.notebook.stem, plan.folder, 1.0, skipped=False)
 
-    monkeypatch.setattr(subject, "_execute", execute)
+    monkeypatch.setattr(subject, "execute", execute)
     return executed
 
 
@@ -327,7 +323,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[subject._Plan]:
     ],
 )
 def test_bad_command_line_is_one_line_and_code_2(
-    tiny: Path, calls: list[subject._Plan], monkeypatch: pytest.MonkeyPatch,
+    tiny: Path, calls: list[Plan], monkeypatch: pytest.MonkeyPatch,
     arguments: list[str], message: str,
 ) -> None:  # fmt: skip
     monkeypatch.chdir(tiny.parent)
@@ -337,15 +333,13 @@ def test_bad_command_line_is_one_line_and_code_2(
     assert message in done.stderr
 
 
-def test_unknown_notebook_is_code_2_and_a_failing_one_code_1(
-    tiny: Path, calls: list[subject._Plan]
-) -> None:
+def test_unknown_notebook_is_code_2_and_a_failing_one_code_1(tiny: Path, calls: list[Plan]) -> None:
     assert CliRunner().invoke(app, ["run", "97"]).exit_code == 2
     failed = CliRunner().invoke(app, ["run", str(tiny), "-p", "action=fail"])
     assert (failed.exit_code, failed.stderr) == (1, "hieramas: 90_tiny: asked to fail\n")
 
 
-def test_command_line_values_win_over_the_file(tiny: Path, calls: list[subject._Plan]) -> None:
+def test_command_line_values_win_over_the_file(tiny: Path, calls: list[Plan]) -> None:
     values = tiny.with_name("values.yaml")
     values.write_text("rate: 1e-4\nseed: 3\n")
     arguments = ["run", str(tiny), "-f", str(values), "-p", "seed=4", "-p", "names=[q]"]
@@ -359,8 +353,8 @@ def test_command_line_values_win_over_the_file(tiny: Path, calls: list[subject._
 
 
 def test_notebook_is_found_by_path_name_and_number(collection: Path) -> None:
-    assert subject.find_notebook("02") == collection / "02_two.ipynb"
-    assert subject.find_notebook("02_two") == collection / "02_two.ipynb"
-    assert subject.find_notebook(str(collection / "01_one.ipynb")).stem == "01_one"
+    assert find_notebook("02") == collection / "02_two.ipynb"
+    assert find_notebook("02_two") == collection / "02_two.ipynb"
+    assert find_notebook(str(collection / "01_one.ipynb")).stem == "01_one"
     with pytest.raises(ConfigError, match="there are 01_one, 02_two, 15_report"):
-        subject.find_notebook("03")
+        find_notebook("03")
