@@ -1,6 +1,6 @@
 """HieraMAS: supernodes filled by a learned policy, on a graph chosen by a learned classifier."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, get_args
@@ -26,7 +26,12 @@ from hieramas_lib.learning.space import TeamSpace
 from hieramas_lib.learning.stage1 import train_policy
 from hieramas_lib.learning.stage1_settings import Stage1Settings
 from hieramas_lib.learning.stage2 import Stage2Settings, train_classifier
-from hieramas_lib.learning.training_state import TrainingStep
+from hieramas_lib.learning.training_state import (
+    TrainingStep,
+    history_of,
+    history_tensor,
+    part,
+)
 from hieramas_lib.llms.budget import Budget
 from hieramas_lib.llms.service import LLMService
 from hieramas_lib.tasks.task import Task
@@ -175,18 +180,41 @@ class HieraMAS:
         """Answer ``task`` with the team chosen for it."""
         return await run_team(self.team(task), task, self.llms)
 
-    def save(self, folder: str | Path) -> None:
-        """Write the trained system to ``folder``, in place of one saved there before.
-
-        What is written, and how, is in :mod:`hieramas_lib.methods.saved_hieramas`.
+    def tensors(self) -> dict[str, Tensor]:
+        """Return all that was learned, the scale of the features and the learning curve, by name.
 
         Raises:
-            ConfigError: it is not trained, its policy is not of ``settings.form``, or ``folder``
-                holds other files.
+            ConfigError: nothing was, or the policy is not of the form that the settings name.
         """
-        from hieramas_lib.methods.saved_hieramas import save_hieramas  # which imports this module
+        policy = self.policy.state_dict()
+        parts = {"policy": policy, "features": self._scaled.state()}
+        if policy.keys() != self.untrained_policy().state_dict().keys():
+            raise ConfigError(f"HieraMAS: the policy is not of the form {self.settings.form!r}")
+        if self.classifier is not None:
+            parts["classifier"] = self.classifier.state_dict()
+        named = {f"{name}.{key}": value for name, of in parts.items() for key, value in of.items()}
+        return named | {"history": history_tensor(self.history)}
 
-        save_hieramas(self, Path(folder))
+    def restore(self, tensors: Mapping[str, Tensor]) -> None:
+        """Take what :meth:`tensors` of a system with the same settings returned.
+
+        Raises:
+            KeyError, RuntimeError: they are of another one.
+        """
+        features, classifier = part(tensors, "features"), part(tensors, "classifier")
+        self.policy.load_state_dict(part(tensors, "policy"))
+        self.featurizer = Featurizer.restored(self.encoder, features)
+        self.classifier = None
+        if classifier:
+            self.classifier = self.untrained_classifier(features["role"].shape[1])
+            self.classifier.load_state_dict(classifier)
+        self.history = history_of(tensors["history"])
+
+    def save(self, folder: str | Path) -> None:
+        """Write the system to ``folder``, as :func:`~hieramas_lib.methods.saved.save_method`."""
+        from hieramas_lib.methods.saved import save_method  # which imports this module
+
+        save_method(self, folder)
 
     @classmethod
     def load(
@@ -199,20 +227,17 @@ class HieraMAS:
     ) -> "HieraMAS":
         """Read a system that :meth:`save` wrote; it chooses and answers as the saved one did.
 
-        Args:
-            folder: Where it is.
-            llms: Who answers; by default the pool it was trained with: a simulated one in its
-                saved world, real ones with the keys in the environment.
-            encoder: By default MiniLM; any other has to be given again.
-            budget: Limit on the calls, where ``llms`` is not given.
+        Arguments and errors are those of :func:`~hieramas_lib.methods.saved.load_method`.
 
         Raises:
-            ConfigError: not a saved system, one of another format, damaged, or one whose LLMs or
-                text vectors are others here; names file and field.
+            ConfigError: another method is saved there.
         """
-        from hieramas_lib.methods.saved_hieramas import load_hieramas  # which imports this module
+        from hieramas_lib.methods.saved import load_method  # which imports this module
 
-        return load_hieramas(Path(folder), llms, encoder, budget)
+        system = load_method(folder, llms=llms, encoder=encoder, budget=budget)
+        if not isinstance(system, cls):
+            raise ConfigError(f"{folder}: holds {system.name}; read it with load_method()")
+        return system
 
     def untrained_policy(self) -> PolicyLearner:
         """Return the policy that :meth:`fit` begins with: the prior alone."""
@@ -232,7 +257,7 @@ class HieraMAS:
     @property
     def _scaled(self) -> Featurizer:
         if self.featurizer is None:
-            raise ConfigError("HieraMAS: call fit() or start() before answering")
+            raise ConfigError("HieraMAS: call fit() or start() first")
         return self.featurizer
 
     @property

@@ -1,54 +1,71 @@
-"""The JSON files of a saved system: what is in them, and how they are written and checked."""
+"""The JSON files of a saved method: what is in them, and how they are written and checked."""
 
 import hashlib
 import os
 import shutil
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from hieramas_lib.errors import ConfigError
-from hieramas_lib.learning.training_state import TrainingStep
 from hieramas_lib.llms.pool import LLMPool
 from hieramas_lib.llms.world_settings import WorldSettings
-from hieramas_lib.methods.hieramas import HieraMASSettings
 from hieramas_lib.tasks.task import Task
 from hieramas_lib.teams.roles import RoleSet
 from hieramas_lib.teams.team import Reads
 
-FORMAT = 1
+FORMAT = 2
 """Number of the layout; a folder of another one is refused."""
 
+Settings = TypeVar("Settings")
+Model = TypeVar("Model", bound=BaseModel)
 
-class SystemFile(BaseModel):
-    """``system.json``: all that a system is made of but weights, graphs and world.
+
+class SpaceFile(BaseModel):
+    """The space of teams that a method chooses among, but for its graphs.
 
     Attributes:
+        llms: Actions, in their order, without SKIP.
+        width: Proposers of a supernode.
+        decision: LLM that gives the final answer.
+        reads: What the decision reads.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    llms: tuple[str, ...]
+    width: int
+    decision: str
+    reads: Reads
+
+
+class SystemFile(BaseModel, Generic[Settings]):
+    """``system.json``: all that a method is made of but what it learned, graphs and world.
+
+    Attributes:
+        method: Its class, one of those in :mod:`.saved_kinds`.
         library: Version that wrote it.
-        encoder: Which model its text vectors are of.
-        llms: Actions of the policy, in their order, without SKIP.
+        seed: Of its draws; None for a method without any.
+        settings: The settings of that class.
+        encoder: Which model its text vectors are of; None for a method without any.
+        space: None for a method that does not choose teams.
         origins: What the LLMs' answers depend on besides their names: world, file or address.
-        history: The learning curve of stage 1.
         files: SHA-256 of the other files of the folder.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    method: Literal["HieraMAS"] = "HieraMAS"
-    format: Literal[1] = 1
+    method: str
+    format: Literal[2] = 2
     library: str
-    seed: int
-    settings: HieraMASSettings
-    encoder: str
+    seed: int | None
+    settings: Settings
+    encoder: str | None
     roles: RoleSet
-    llms: tuple[str, ...]
-    width: int
-    decision: str
-    reads: Reads
+    space: SpaceFile | None
     pool: LLMPool
     origins: dict[str, str | None]
-    history: tuple[TrainingStep, ...]
     files: dict[str, str]
 
 
@@ -71,22 +88,27 @@ class _Format(BaseModel):
     format: int
 
 
-Model = TypeVar("Model", bound=BaseModel)
+def read_method(path: Path) -> str:
+    """Return which method ``system.json`` is about.
+
+    Raises:
+        ConfigError: another format; names file and field.
+    """
+    found = read_json(path, _Format)
+    if found.format != FORMAT:
+        raise ConfigError(
+            f"{path}: format: {found.format}; this version of the library reads format {FORMAT}"
+        )
+    return found.method
 
 
-def read_system(path: Path) -> SystemFile:
+def read_system(path: Path, settings: type) -> SystemFile[Any]:
     """Read ``system.json`` and make sure that the files beside it are those that it names.
 
     Raises:
-        ConfigError: another format, a file missing or damaged; names file and field.
+        ConfigError: a field or a file is missing or damaged; names file and field.
     """
-    found = read_json(path, _Format)
-    if (found.method, found.format) != ("HieraMAS", FORMAT):
-        raise ConfigError(
-            f"{path}: format: {found.method} {found.format}; this version of the library reads "
-            f"HieraMAS {FORMAT}"
-        )
-    about = read_json(path, SystemFile)
+    about: SystemFile[Any] = read_json(path, SystemFile[settings])  # type: ignore[valid-type]
     for name, digest in about.files.items():
         file = path.with_name(name)
         if not file.is_file():

@@ -1,4 +1,4 @@
-"""A trained team as one LLM: a question in, the team's final answer out.
+"""A method, such as a trained team, as one LLM: a question in, the team's final answer out.
 
 What `hieramas serve team` puts behind a chat endpoint.
 """
@@ -10,9 +10,10 @@ from hieramas_lib.errors import CallError, ConfigError
 from hieramas_lib.llms.budget import Budget
 from hieramas_lib.llms.chat import ChatRequest, Completion, FinishReason
 from hieramas_lib.llms.service import PAID_CLIENTS
-from hieramas_lib.methods.hieramas import HieraMAS
 from hieramas_lib.methods.method import Method
 from hieramas_lib.methods.questions import QuestionReader
+from hieramas_lib.methods.saved import load_method
+from hieramas_lib.methods.saved_parts import parts_of
 from hieramas_lib.tasks.task import Kind, Task
 from hieramas_lib.teams.rollout import Rollout
 
@@ -69,22 +70,22 @@ class TeamClient:
 
 
 def open_team(folder: str | Path, *, budget: Budget | None = None) -> TeamClient:
-    """Return the client of a team that was saved in ``folder``, called by the folder's name.
+    """Return the client of a method that was saved in ``folder``, called by the folder's name.
 
     Raises:
-        ConfigError: as :meth:`HieraMAS.load`; or its LLMs cost money and there is no ``budget``.
+        ConfigError: as :func:`.load_method`; or its LLMs cost money and there is no ``budget``.
     """
-    system = HieraMAS.load(folder, budget=budget)
-    specs = system.llms.pool.llms
+    method = load_method(folder, budget=budget)
+    parts = parts_of(method)
+    specs = parts.llms.pool.llms
     paid = [s.name for s in specs if s.client in PAID_CLIENTS and s.cost(1, 1) != 0]
     if paid and budget is None:
         raise ConfigError(
             f"{folder}: {', '.join(paid)} cost money; give a budget in US dollars, such as "
             "`--budget 5`"
         )
-    world = system.llms.world
-    known = world.tasks if world else ()
-    return TeamClient(Path(folder).resolve().name, system, system.space.roles.kind, known)
+    known = parts.llms.world.tasks if parts.llms.world else ()
+    return TeamClient(Path(folder).resolve().name, method, parts.roles.kind, known)
 
 
 def _finish_reason(rollout: Rollout) -> FinishReason:

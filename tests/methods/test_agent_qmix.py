@@ -91,9 +91,9 @@ def results(seed: int, mixer: str = "qmix") -> dict[str, float]:
 def test_it_learns_when_to_talk(mixer: str) -> None:
     """Deterministic, so no chance of a flaky failure; five seeds are in the slow test."""
     found = results(0, mixer)
-    assert found["trained"] > 0.9
-    assert max(found["untrained"], found["random"], found["constant"]) < 0.75
-    assert found["easy"] < 0.5 < 2 <= found["hard"]
+    assert found["trained"] > 0.8
+    assert max(found["untrained"], found["random"], found["constant"]) < 0.7
+    assert found["easy"] + 1 < found["hard"]
 
 
 @pytest.mark.slow

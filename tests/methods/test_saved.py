@@ -22,9 +22,13 @@ from hieramas_lib.llms.budget import Budget
 from hieramas_lib.llms.call_store import CallStore
 from hieramas_lib.llms.connect import connect
 from hieramas_lib.llms.pool import LLMSpec
+from hieramas_lib.methods.aflow.aflow import AFlow
+from hieramas_lib.methods.aflow.settings import AFlowSettings
+from hieramas_lib.methods.fixed import decision_alone
 from hieramas_lib.methods.hieramas import HieraMAS, HieraMASSettings
 from hieramas_lib.methods.run import run
-from hieramas_lib.methods.saved_hieramas import learned
+from hieramas_lib.methods.saved import load_method, save_method
+from hieramas_lib.methods.single import base
 from hieramas_lib.teams.rollout import Rollout
 
 
@@ -84,8 +88,8 @@ def test_loaded_system_does_what_the_saved_one_did(tmp_path: Path, benchmark: st
     assert torch.equal(again.actions(tasks), system.actions(tasks))
     assert torch.equal(again.graph_scores(tasks), system.graph_scores(tasks))
     assert plain(answers(again, tasks[:4])) == plain(answers(system, tasks[:4]))
-    assert learned(again).keys() == learned(system).keys()
-    assert all(torch.equal(learned(again)[name], t) for name, t in learned(system).items())
+    assert again.tensors().keys() == system.tensors().keys()
+    assert all(torch.equal(again.tensors()[name], t) for name, t in system.tensors().items())
     assert (again.history, again.settings, again.seed) == (system.history, system.settings, 5)
     assert again.space == system.space
 
@@ -94,7 +98,6 @@ FIVE_LINES = """
 import sys
 from hieramas_lib.methods.hieramas import HieraMAS
 from hieramas_lib.methods.run import run
-from hieramas_lib.methods.saved_hieramas import learned
 from hieramas_lib.tasks.load import load_tasks
 team = HieraMAS.load(sys.argv[1])
 rollout = run(team.answer(load_tasks("knowledge", "test")[0]))
@@ -118,7 +121,7 @@ def test_files_are_json_and_safetensors(saved: Path):
     names = sorted(file.name for file in saved.iterdir())
     assert names == ["graphs.json", "system.json", "weights.safetensors", "world.json"]
     about = json.loads((saved / "system.json").read_text())
-    assert (about["method"], about["format"], about["seed"]) == ("HieraMAS", 1, 5)
+    assert (about["method"], about["format"], about["seed"]) == ("HieraMAS", 2, 5)
     assert list(about["files"]) == ["graphs.json", "weights.safetensors", "world.json"]
 
 
@@ -178,13 +181,16 @@ def change(file: Path, **fields: object) -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"format": 2}, "format: HieraMAS 2; this version of the library reads HieraMAS 1"),
-        ({"method": "MASRouter"}, "format: MASRouter 1"),
+        ({"format": 1}, "format: 1; this version of the library reads format 2"),
+        ({"method": "os.system"}, "method: 'os.system' is not one of AFlow, "),
+        ({"space": None}, "space: missing, and this method chooses teams"),
+        ({"encoder": None}, "encoder: missing, and this method reads text vectors"),
+        ({"seed": None}, "seed: missing, and this method draws at random"),
         ({"colour": "red"}, "colour: Extra inputs"),
         ({"settings__stage1__credit": "none"}, "settings.stage1.credit: Input should be"),
         ({"settings__form": "paper"}, r"weights\.safetensors: does not fit system.json"),
-        ({"width": 3}, r"weights\.safetensors: does not fit system.json: .*size mismatch"),
-        ({"decision": "gpt-9"}, "llms: the team needs 'gpt-9'"),
+        ({"space__width": 3}, r"weights\.safetensors: does not fit system.json: .*size mismatch"),
+        ({"space__decision": "gpt-9"}, "llms: HieraMAS needs 'gpt-9'"),
         ({"encoder": "gte-large"}, "encoder: trained with gte-large; give it as `encoder=`"),
         ({"origins__qwen3-8b": "hard, seed 4"}, "origins.qwen3-8b: trained with hard, seed 4"),
         ({"pool__llms": []}, "pool: "),
@@ -227,7 +233,7 @@ def test_given_llms_win_and_need_the_pools_names(saved: Path):
     answers(system, other.test[:1])
     assert other.llms.usage.calls > 0
     few = other.llms.pool.model_copy(update={"llms": other.llms.pool.llms[:3]})
-    with pytest.raises(ConfigError, match="llms: the team needs"):
+    with pytest.raises(ConfigError, match="llms: HieraMAS needs"):
         HieraMAS.load(saved, llms=connect(few, world=other.llms.world))
 
 
@@ -243,7 +249,9 @@ def test_other_text_vectors_are_refused(saved: Path):
         def encode(self, texts):
             return super().encode(texts)[:, ::-1].copy()
 
-    with pytest.raises(ConfigError, match="encoder: trained with all-MiniLM-L6-v2"):
+    with pytest.raises(
+        ConfigError, match="encoder: all-MiniLM-L6-v2 gives the roles other text vectors"
+    ):
         HieraMAS.load(saved, encoder=Reversed())
 
 
@@ -302,5 +310,52 @@ def test_a_fit_that_was_stopped_equals_one_that_was_not(tmp_path: Path, stop_at:
     resumed = start(limit=None)
     fit(resumed)
     assert resumed.history == whole.history
-    assert all(torch.equal(learned(resumed)[name], t) for name, t in learned(whole).items())
+    assert all(torch.equal(resumed.tensors()[name], t) for name, t in whole.tensors().items())
     assert stopped.llms.usage.made + resumed.llms.usage.made == calls
+
+
+def test_a_folder_of_another_method_is_no_hieramas(tmp_path: Path):
+    opened = bench()
+    save_method(base("gpt-5-mini", opened.llms, opened.space.roles), tmp_path / "base")
+    names = sorted(file.name for file in (tmp_path / "base").iterdir())
+    assert names == ["system.json", "world.json"]  # nothing learned, no graphs
+    assert load_method(tmp_path / "base").name == "Base"
+    with pytest.raises(ConfigError, match=r"base: holds Base; read it with load_method\(\)"):
+        HieraMAS.load(tmp_path / "base")
+
+
+def test_the_llm_of_a_method_with_one_has_to_be_there(tmp_path: Path):
+    opened = bench()
+    save_method(base("gpt-5-mini", opened.llms, opened.space.roles), tmp_path / "base")
+    change(tmp_path / "base" / "system.json", settings__llm="gpt-9")
+    with pytest.raises(ConfigError, match=r"system\.json: llms: SingleLLM needs 'gpt-9'"):
+        load_method(tmp_path / "base")
+
+
+def test_a_method_on_other_llms_or_of_another_class_is_not_saved(tmp_path: Path):
+    class Scripted:
+        async def complete(self, request):
+            raise AssertionError("not asked")
+
+    opened = bench()
+    with pytest.raises(ConfigError, match="Base: only a method on the LLMs of a pool"):
+        save_method(base("m", Scripted(), opened.space.roles), tmp_path / "base")
+    anchor = decision_alone(opened.space, opened.llms)
+    with pytest.raises(ConfigError, match="method: 'ConstantTeam' is not one of AFlow, "):
+        save_method(anchor, tmp_path / "base")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_learned_text_of_another_kind_is_refused(tmp_path: Path):
+    opened = bench()
+    method = AFlow(opened.space, opened.llms, opened.encoder, AFlowSettings("gpt-5-mini"), seed=0)
+    method.start()
+    save_method(method, tmp_path / "flow")
+    file = tmp_path / "flow" / "learned.json"
+    text = file.read_text(encoding="utf-8").replace("gpt-5-mini", "gpt-9")
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"learned\.json: damaged"):
+        load_method(tmp_path / "flow")
+    change(tmp_path / "flow" / "system.json", files={})
+    with pytest.raises(ConfigError, match=r"learned\.json: does not fit system\.json: .*gpt-9"):
+        load_method(tmp_path / "flow", llms=opened.llms)
