@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from hieramas_lib.learning.features import Features
-from hieramas_lib.learning.initialisation import initialise
+from hieramas_lib.learning.initialisation import initialise, own_draws
 from hieramas_lib.teams.graph_pool import GraphPool
 
 ClassifierForm = Literal["convolution", "reference"]
@@ -54,6 +54,7 @@ class GraphClassifier(GraphScorer):
     where that reads the sinks. The weights on a node's own state are separate (Morris et al. 2019).
     """
 
+    @own_draws()
     def __init__(self, dim: int, graphs: GraphPool, *, seed: int, hidden: int = 32) -> None:
         """Make a classifier over ``graphs`` for text vectors of size ``dim``."""
         from torch_geometric.nn.dense import DenseGraphConv  # seconds to import
@@ -101,6 +102,7 @@ class ReferenceClassifier(GraphScorer):
     dropout, which would draw from the global generator.
     """
 
+    @own_draws()
     def __init__(self, dim: int, graphs: GraphPool, *, seed: int) -> None:
         """Make a classifier over ``graphs`` for text vectors of size ``dim``."""
         super().__init__(graphs)

@@ -1,9 +1,18 @@
 """Starting weights from a seed of their own; torch's constructors draw from the global one."""
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import torch
 from torch import nn
+
+
+@contextmanager
+def own_draws() -> Iterator[None]:
+    """Leave torch's global generator as it was; as a decorator, for constructors of modules."""
+    with torch.random.fork_rng(devices=[]):
+        yield
 
 
 def initialise(module: nn.Module, seed: int) -> None:

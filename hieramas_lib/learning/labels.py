@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -10,7 +11,7 @@ from torch import Tensor
 
 from hieramas_lib.learning.features import Featurizer
 from hieramas_lib.learning.policy import PolicyLearner, greedy
-from hieramas_lib.learning.space import TeamSpace
+from hieramas_lib.learning.space import Runner, TeamSpace
 from hieramas_lib.llms.service import LLMService
 from hieramas_lib.tasks.task import Task
 from hieramas_lib.teams.executor import Job, run_batch
@@ -72,12 +73,14 @@ async def label_graphs(
     featurizer: Featurizer,
     graphs_per_task: int,
     seed: int,
+    run: Runner | None = None,
 ) -> GraphLabels:
     """Run ``graphs_per_task`` distinct graphs of the pool on every task and score each.
 
     The LLMs are the arg-max of the policy, the same rule as at test. Fewer graphs are run
-    where the pool is smaller.
+    where the pool is smaller. ``run`` makes the rollouts, by default by asking ``llms``.
     """
+    run = run or partial(run_batch, llms=llms)
     rng = np.random.default_rng(seed)
     pool_size = len(space.graphs)
     each = min(graphs_per_task, pool_size)
@@ -89,7 +92,7 @@ async def label_graphs(
         for i, task in enumerate(tasks)
         for graph in graphs[i]
     ]
-    rollouts = await run_batch(jobs, llms)
+    rollouts = await run(jobs)
     worth = [
         float("nan") if r.grade.status == "error" else utility(r, llms.pool.reference_cost)
         for r in rollouts

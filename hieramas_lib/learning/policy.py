@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from hieramas_lib.learning.features import Features
-from hieramas_lib.learning.initialisation import initialise
+from hieramas_lib.learning.initialisation import initialise, own_draws
 from hieramas_lib.teams.roles import RoleSet
 from hieramas_lib.teams.supernode import SKIP, Supernode
 
@@ -100,6 +100,7 @@ class PaperHead(nn.Module):
 
     profiles: Tensor
 
+    @own_draws()
     def __init__(
         self, space: ActionSpace, profiles: Tensor, *, seed: int, hidden: int = 256
     ) -> None:

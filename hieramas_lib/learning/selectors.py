@@ -84,37 +84,49 @@ def regress_edges(
         parts += [edges * source[:, None], edges * reader[:, None]]
     inputs, outcome = _centred(torch.cat(parts, dim=2), labels)
     fitted = _ridge(inputs, outcome, _best_ridge(inputs, outcome))
-    zero = torch.zeros(graphs.size**2)
-    weights = [*fitted.float().split(graphs.size**2), zero, zero][:3]
-    return EdgeScores(*(weight.view(graphs.size, graphs.size) for weight in weights))
+    return _edge_scores(fitted.float().view(-1, graphs.size, graphs.size))
 
 
 def reinforce_edges(
-    labels: GraphLabels, graphs: GraphPool, *, steps: int = 100, learning_rate: float = 0.05
-) -> EdgeScores:
+    labels: GraphLabels, features: Features, graphs: GraphPool, *, similarity: bool = False,
+    steps: int = 100, learning_rate: float = 0.05,
+) -> EdgeScores:  # fmt: skip
     """Learn one logit for every edge by REINFORCE on the labelled runs.
 
     The policy draws a graph of the pool with probability proportional to exp(sum of its edges'
     logits). The runs were drawn uniformly, hence importance weights, cut at 8; the baseline is the
     mean of the question's other graphs.
+
+    Args:
+        labels: What was run.
+        features: Of the labelled questions.
+        graphs: The pool.
+        similarity: Whether a logit may depend on how well reader and read match the question.
+        steps, learning_rate: Of Adam, on all labels at once.
     """
-    edges = adjacency(graphs).flatten(1)
-    logits = torch.zeros(edges.shape[1], requires_grad=True)
-    optimizer = torch.optim.Adam([logits], lr=learning_rate)
+    edges = adjacency(graphs)
+    learned = torch.zeros(3 if similarity else 1, graphs.size, graphs.size, requires_grad=True)
+    optimizer = torch.optim.Adam([learned], lr=learning_rate)
     known = ~labels.utility.isnan()
     others = known.sum(dim=1, keepdim=True) - 1
     utility = labels.utility.nan_to_num(nan=0.0)
     baseline = (utility.sum(dim=1, keepdim=True) - utility) / others.clamp(min=1)
     advantage = (utility - baseline) * known * (others > 0)
     for _ in range(steps):
-        log_prob = (edges @ logits).log_softmax(0)[labels.graphs]
+        scores = _edge_scores(learned)(features, edges)
+        log_prob = scores.log_softmax(dim=1).gather(1, labels.graphs)
         weight = (log_prob.detach().exp() * len(graphs)).clamp(max=LARGEST_WEIGHT)
         loss = -(weight * advantage * log_prob).mean()
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-    weight, zero = logits.detach().view(graphs.size, -1), torch.zeros(graphs.size, graphs.size)
-    return EdgeScores(weight, zero, zero)
+    return _edge_scores(learned.detach())
+
+
+def _edge_scores(weights: Tensor) -> EdgeScores:
+    """Return scores of ``[1 or 3, roles, roles]``; without the last two, similarity is nothing."""
+    zero = torch.zeros_like(weights[0])
+    return EdgeScores(*[*weights, zero, zero][:3])
 
 
 def _centred(inputs: Tensor, labels: GraphLabels) -> tuple[Tensor, Tensor]:

@@ -5,6 +5,7 @@
 """
 
 from hieramas_lib.learning.encoder import SentenceEncoder, save_vectors
+from hieramas_lib.learning.masrouter_cascade import MODES
 from hieramas_lib.llms.pool import load_pool, shipped_pools
 from hieramas_lib.paths import ROOT, data_path
 from hieramas_lib.tasks.load import load_tasks
@@ -12,7 +13,7 @@ from hieramas_lib.teams.roles import load_roles
 
 
 def shipped_texts() -> list[str]:
-    """Return every question, role profile and LLM profile that the learners may look up."""
+    """Return every question, profile and other description that the learners may look up."""
     questions = [
         task.prompt
         for benchmark in ("knowledge", "maths", "humaneval")
@@ -25,6 +26,7 @@ def shipped_texts() -> list[str]:
         *(role.profile for roles in role_sets for role in roles.roles),
         *(spec.profile for pool in pools for spec in pool.llms),
         *(pool.skip_profile for pool in pools),
+        *MODES.values(),
     ]
 
 

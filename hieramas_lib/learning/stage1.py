@@ -1,6 +1,6 @@
 """Stage 1: train the policy that fills the supernodes (HieraMAS, section 3)."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -13,7 +13,7 @@ from hieramas_lib.learning.checkpoints import Checkpoints, Identity, training_id
 from hieramas_lib.learning.features import Features, Featurizer
 from hieramas_lib.learning.policy import PolicyLearner, role_entropy, sample
 from hieramas_lib.learning.reference_update import clamped, learning_rate
-from hieramas_lib.learning.space import TeamSpace
+from hieramas_lib.learning.space import Runner, TeamSpace
 from hieramas_lib.learning.stage1_losses import Drawn, Loss, batch_loss
 from hieramas_lib.learning.stage1_settings import Stage1Settings
 from hieramas_lib.learning.training_state import TrainingState, TrainingStep
@@ -23,9 +23,6 @@ from hieramas_lib.tasks.task import Task
 from hieramas_lib.teams.executor import Job, run_batch
 from hieramas_lib.teams.rollout import Rollout
 from hieramas_lib.teams.utility import mean_utility
-
-Runner = Callable[[Sequence[Job]], Awaitable[Sequence[Rollout]]]
-"""Makes a batch of rollouts, with grades of the nodes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ def batch_loss(
     batches: int,
 ) -> Loss:
     """Return the loss of batch number ``batch`` of ``batches`` under ``settings.credit``."""
-    weight = _anneal(settings.entropy, batch / max(batches - 1, 1))
+    weight, price = weights_at(settings, batch, batches)
     alpha = settings.alpha
     if settings.credit == "reference":
         rewards = effective_rewards(drawn.rollouts, space.roles, alpha, pool.reference_cost)
@@ -58,12 +58,17 @@ def batch_loss(
         actions=drawn.actions,
         old_log_prob=role_log_prob(drawn.logits, drawn.actions, space.actions.skip),
         advantage=torch.from_numpy(credit).float(),
-        prices=settings.price * call_prices(pool, space.actions.llms),
+        prices=price * call_prices(pool, space.actions.llms),
         entropy_weight=weight,
         max_ratio=settings.max_ratio,
     )
 
 
-def _anneal(ends: tuple[float, float], progress: float) -> float:
-    start, end = ends
-    return float(start * (end / start) ** progress)
+def weights_at(settings: Stage1Settings, batch: int, batches: int) -> tuple[float, float]:
+    """Return the weight of the entropy and the factor on the price at batch number ``batch``."""
+    span = min(batches, settings.annealed)
+    start, end = settings.entropy
+    entropy = float(start * (end / start) ** (min(batch, span - 1) / max(span - 1, 1)))
+    late = max(0, batch - span + 1) / max(batches - span, 1)
+    fair = min(settings.price, 1.0)
+    return entropy, settings.price + late * (fair - settings.price)

@@ -12,7 +12,8 @@ class Stage1Settings:
     """How the policy is trained; defaults are the recipe measured to work on few questions.
 
     Attributes:
-        passes: Times each training question is used.
+        passes: Times each training question is used. From about 1,000 questions on, 1 is better:
+            after many thousand rollouts arg-max keeps one role in eight (simulated, measured).
         batch: Questions a batch.
         group: Rollouts a question and batch; at least 2, for the leave-one-out baseline.
         steps: Gradient steps a batch.
@@ -20,9 +21,12 @@ class Stage1Settings:
         max_ratio: Limit of the importance weight pi_new / pi_old of a role.
         price: Factor on the expected price of a team in the loss. Above 1 it makes up for what
             the entropy bonus and the node's credit pay for every role kept, and for dear LLMs,
-            beyond what they do for the final answer.
-        entropy: Weight of the entropy at the first and the last batch, in units of utility;
-            geometric in between.
+            beyond what they do for the final answer. It falls to 1 after ``annealed``.
+        entropy: Weight of the entropy at the first batch and from ``annealed`` on (or at the last
+            one), in units of utility; geometric in between.
+        annealed: Batches until the policy explores little. In a longer training the factor on the
+            price then falls in a straight line to 1 at the last batch: little is left for it to
+            make up for, and what it takes beyond the price itself prunes roles that pay.
         credit, alpha: See :func:`hieramas_lib.learning.credit.advantages`. ``reference`` is the
             published update with its faults, :mod:`hieramas_lib.learning.reference_update`; use
             :meth:`published`.
@@ -40,6 +44,7 @@ class Stage1Settings:
     max_ratio: float = 8.0
     price: float = 2.0
     entropy: tuple[float, float] = (0.01, 0.001)
+    annealed: int = 96
     credit: CreditMode = "multi_level"
     alpha: float = 0.4
     max_grad_norm: float = 1.0
@@ -57,7 +62,8 @@ class Stage1Settings:
 
     def __post_init__(self) -> None:
         published = self.credit == "reference"
-        for name, least in (("passes", 1), ("batch", 1), ("group", 2 - published), ("steps", 1)):
+        least_of = {"passes": 1, "batch": 1, "group": 2 - published, "steps": 1, "annealed": 1}
+        for name, least in least_of.items():
             if getattr(self, name) < least:
                 raise ConfigError(f"{name}: at least {least}, got {getattr(self, name)}")
         if self.credit not in get_args(CreditMode):

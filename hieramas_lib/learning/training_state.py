@@ -1,7 +1,7 @@
 """Everything that changes while stage 1 trains: what a checkpoint has to hold."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, astuple, dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -102,3 +102,14 @@ def part(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
     """Return the tensors named ``<prefix>.<name>``, by their names."""
     start = f"{prefix}."
     return {n.removeprefix(start): t for n, t in tensors.items() if n.startswith(start)}
+
+
+def history_tensor(history: Sequence[TrainingStep]) -> Tensor:
+    """Return a learning curve as ``[steps, fields]``, in double precision: nothing is rounded."""
+    rows = [astuple(step) for step in history]
+    return torch.tensor(rows, dtype=torch.float64).reshape(-1, len(fields(TrainingStep)))
+
+
+def history_of(tensor: Tensor) -> list[TrainingStep]:
+    """Return the learning curve that :func:`history_tensor` wrote."""
+    return [TrainingStep(int(rollouts), *rest) for rollouts, *rest in tensor.tolist()]

@@ -81,7 +81,7 @@ def test_a_graph_without_a_verdict_teaches_nothing():
     utility[:, 3] = NAN
     for found in (
         regress_edges(labels(utility), features(30), POOL, similarity=False),
-        reinforce_edges(labels(utility), POOL),
+        reinforce_edges(labels(utility), features(len(utility)), POOL),
     ):
         assert found.weight[0, 1] > 0
         assert found.weight[0, 1] > found.weight[1, 2]
@@ -89,8 +89,22 @@ def test_a_graph_without_a_verdict_teaches_nothing():
 
 def test_reinforce_learns_which_graph_is_best():
     utility = torch.tensor([0.1, 0.9, 0.0, 0.2]).repeat(20, 1)
-    scores = reinforce_edges(labels(utility), POOL)(features(1), adjacency(POOL))
+    scores = reinforce_edges(labels(utility), features(20), POOL)(features(1), adjacency(POOL))
     assert scores.argmax() == 1
+
+
+def test_reinforce_with_similarity_chooses_by_the_question():
+    """Edge 0 -> 1 helps where role 1 matches and harms elsewhere: no fixed graph is best."""
+    sign = torch.tensor([1.0, -1.0]).repeat(20)
+    seen = Features(
+        torch.zeros(40, 2), torch.zeros(3, 2), torch.stack([0 * sign, sign, 0 * sign], 1)
+    )
+    utility = 0.5 + 0.4 * sign[:, None] * torch.tensor([0.0, 1.0, 0.0, 1.0])
+    scores = reinforce_edges(labels(utility), seen, POOL, similarity=True)(seen, adjacency(POOL))
+    best = utility.gather(1, scores.argmax(dim=1, keepdim=True))
+    assert torch.equal(best[:, 0], utility.amax(dim=1))
+    blind = reinforce_edges(labels(utility), seen, POOL)(seen, adjacency(POOL))
+    assert len(blind.argmax(dim=1).unique()) == 1
 
 
 def test_reinforce_starts_along_the_sampled_gradient():
@@ -102,6 +116,6 @@ def test_reinforce_starts_along_the_sampled_gradient():
     known = GraphLabels(
         torch.tensor([[0, 1]]), torch.tensor([[0.2, 0.6]]), torch.ones(1, 2, dtype=torch.bool)
     )
-    found = reinforce_edges(known, two, steps=1, learning_rate=0.05)
+    found = reinforce_edges(known, features(len(known.utility)), two, steps=1)
     assert found.weight[0, 1].item() == pytest.approx(0.05, abs=1e-4)
     assert found.weight.abs().sum().item() == pytest.approx(0.05, abs=1e-4)

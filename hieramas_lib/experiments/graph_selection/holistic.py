@@ -49,11 +49,12 @@ def growth_rows(
     rows: list[dict[str, object]] = []
     for queries in budgets:
         labels = draw_labels(train, queries, each, len(graphs), seed)
+        seen = train.features(queries)
         chosen = {
             "whole graphs": labels.best_on_average(len(graphs)),
-            "edges, REINFORCE": _best(reinforce_edges(labels, graphs), graphs),
+            "edges, REINFORCE": _best(reinforce_edges(labels, seen, graphs), graphs),
             "edges, regressed": _best(
-                regress_edges(labels, train.features(queries), graphs, similarity=False), graphs
+                regress_edges(labels, seen, graphs, similarity=False), graphs
             ),
         }
         for choice, graph in chosen.items():

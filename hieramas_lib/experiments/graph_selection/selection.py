@@ -35,12 +35,14 @@ Selector = Callable[[GraphLabels, Questions, Questions, GraphPool, int], Choice]
 """From labels of the first training questions, those, the test questions, pool and seed."""
 
 
-def _classifier(settings: Stage2Settings) -> Selector:
+def with_settings(settings: Stage2Settings) -> Selector:
+    """Return the way to choose by a classifier that is trained in this way."""
+
     def select(
         labels: GraphLabels, train: Questions, test: Questions, graphs: GraphPool, seed: int
     ) -> Choice:
         classifier = trained(settings, labels, train, graphs, seed)
-        return choose(classifier, test.originals, len(graphs))
+        return choose(classifier, test.distinct, len(graphs))
 
     return select
 
@@ -49,7 +51,7 @@ def _edges(fit: Callable[[GraphLabels, Questions, GraphPool], EdgeScores]) -> Se
     def select(
         labels: GraphLabels, train: Questions, test: Questions, graphs: GraphPool, seed: int
     ) -> Choice:
-        scores = fit(labels, train, graphs)(test.originals, adjacency(graphs))
+        scores = fit(labels, train, graphs)(test.distinct, adjacency(graphs))
         return scores.argmax(dim=1).numpy()
 
     return select
@@ -58,7 +60,7 @@ def _edges(fit: Callable[[GraphLabels, Questions, GraphPool], EdgeScores]) -> Se
 def _fixed(
     labels: GraphLabels, train: Questions, test: Questions, graphs: GraphPool, seed: int
 ) -> Choice:
-    return np.full(len(test.originals.query), labels.best_on_average(len(graphs)))
+    return np.full(test.originals, labels.best_on_average(len(graphs)))
 
 
 FIXED: Final = "best fixed, same labels"
@@ -67,7 +69,16 @@ TRUE_FIXED: Final = "best fixed, true"
 
 SELECTORS: Final[Mapping[str, Selector]] = {
     FIXED: _fixed,
-    "edges, REINFORCE": _edges(lambda labels, train, graphs: reinforce_edges(labels, graphs)),
+    "edges, REINFORCE": _edges(
+        lambda labels, train, graphs: reinforce_edges(
+            labels, train.features(len(labels.graphs)), graphs
+        )
+    ),
+    "edges x similarity, REINFORCE": _edges(
+        lambda labels, train, graphs: reinforce_edges(
+            labels, train.features(len(labels.graphs)), graphs, similarity=True
+        )
+    ),
     "edges, regressed": _edges(
         lambda labels, train, graphs: regress_edges(
             labels, train.features(len(labels.graphs)), graphs, similarity=False
@@ -78,9 +89,9 @@ SELECTORS: Final[Mapping[str, Selector]] = {
             labels, train.features(len(labels.graphs)), graphs, similarity=True
         )
     ),
-    CLASSIFIER: _classifier(Stage2Settings()),
-    "classifier, top2": _classifier(replace(Stage2Settings(), rule="top2")),
-    "classifier, reference": _classifier(REFERENCE),
+    CLASSIFIER: with_settings(Stage2Settings()),
+    "classifier, top2": with_settings(replace(Stage2Settings(), rule="top2")),
+    "classifier, reference": with_settings(REFERENCE),
 }
 """Ways to choose that learn from labels."""
 

@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from hieramas_lib.experiments.benchmark_source import benchmark_source
+from hieramas_lib.experiments.copied_questions import OriginalTexts
 from hieramas_lib.learning.encoder import Encoder
 from hieramas_lib.learning.features import Features, Featurizer
 from hieramas_lib.learning.labels import GraphLabels
@@ -80,25 +81,31 @@ SETTINGS = (
 class Questions:
     """Questions with what every graph is worth on each, and what learners see of them.
 
-    They are copies of some originals, all originals once, then all again; a copy has the text
-    vectors of its original, and everything else of its own.
+    They are copies of some originals, all originals once, then all again; a copy looks like its
+    original, and has everything else of its own.
 
     Attributes:
-        originals: Features of the originals.
+        seen: Features of every question, ``[tasks, ...]``.
+        originals: How many originals there are.
         subjects: Subject of each question, ``[tasks]``.
         right: Whether the answer was right, 0 or 1, ``[tasks, graphs]``.
         utility: The same shape.
     """
 
-    originals: Features
+    seen: Features
+    originals: int
     subjects: NDArray[np.str_]
     right: Floats
     utility: Floats
 
     def features(self, count: int) -> Features:
         """Return the features of the first ``count`` questions."""
-        rows = torch.arange(count) % len(self.originals.query)
-        return Features(self.originals.query[rows], self.originals.role, self.originals.match[rows])
+        return Features(self.seen.query[:count], self.seen.role, self.seen.match[:count])
+
+    @property
+    def distinct(self) -> Features:
+        """Features of one copy of each original: others look the same."""
+        return self.features(self.originals)
 
     def utility_of(self, choice: NDArray[np.intp]) -> float:
         """Return the mean utility if copies get the graph chosen for their original."""
@@ -135,7 +142,7 @@ class SelectionWorld:
         self._world = World((), setting.world(settings), pool, seed)
         self._team = setting.team(roles, reads)
         self._train, self._test = tuple(train), tuple(test)
-        self._featurizer = Featurizer(encoder, roles, train)
+        self._featurizer = Featurizer(OriginalTexts(encoder), roles, train)
 
     def training_for(self, queries: int, label_seed: int) -> Questions:
         """Return at least ``queries`` copies of training questions, others for every label seed."""
@@ -156,7 +163,8 @@ class SelectionWorld:
         )
         results = [replays.results(replace(self._team, topology=graph)) for graph in graphs]
         return Questions(
-            originals=self._featurizer(tasks),
+            seen=self._featurizer(copied),
+            originals=len(tasks),
             subjects=np.array([task.subject for task in copied]),
             right=np.stack([r.right[0] for r in results], axis=1),
             utility=np.stack([r.utility[0] for r in results], axis=1),

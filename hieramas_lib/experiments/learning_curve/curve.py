@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from math import nan
 from typing import Literal, get_args
 
 import torch
@@ -50,7 +51,8 @@ class Point:
         questions, rollouts: What it was trained on.
         utility, accuracy, cost: By arg-max, on a graph of the pool drawn at random.
         from_random, from_alone: Share of the way to the best constant team.
-        of_subjects: Share of the way from random to the best team of every subject.
+        of_subjects: Share of the way from random to the best team of every subject; NaN where
+            that was not searched.
         gain: Utility minus that of its prior on the same questions under equal luck.
         kept, kept_sampled: Mean number of roles kept, by arg-max and when drawn.
         entropy: Mean entropy of a role's choice, in nats.
@@ -172,7 +174,7 @@ class _Run:
             cost=found.cost,
             from_random=random,
             from_alone=alone,
-            of_subjects=optimum.anchors.shares(found.mean, optimum.by_subject.mean)[0],
+            of_subjects=_of_subjects(found.mean, optimum),
             gain=_difference(results, self._start),
             kept=float((logits[..., -1, :].argmax(-1) != skip).float().sum(-1).mean()),
             kept_sampled=float((1 - logits[..., -1, :].softmax(-1)[..., skip]).sum(-1).mean()),
@@ -183,6 +185,12 @@ class _Run:
             unseen_cost=unseen.cost,
             unseen_gain=unseen.mean - optimum.base_unseen.mean,
         )
+
+
+def _of_subjects(utility: float, optimum: Optimum) -> float:
+    if optimum.by_subject is None:
+        return nan
+    return optimum.anchors.shares(utility, optimum.by_subject.mean)[0]
 
 
 def _difference(ours: Results, theirs: Results) -> float:

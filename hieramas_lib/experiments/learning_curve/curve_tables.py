@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from math import isnan
 from typing import TYPE_CHECKING
 
 from hieramas_lib.experiments.learning_curve.curve import Point
@@ -82,7 +83,7 @@ def anchor_table(optima: Mapping[int, Optimum]) -> "pd.DataFrame":
             "decision alone": anchors["decision_alone"],
             f"strongest alone ({optimum.anchors.strongest})": anchors["strongest_alone"],
             "best constant team": asdict(optimum.best),
-            "best team a subject": asdict(optimum.by_subject),
+            **({"best team a subject": asdict(optimum.by_subject)} if optimum.by_subject else {}),
             "strongest alone, unseen subjects": asdict(optimum.base_unseen),
             "best constant team, unseen subjects": asdict(optimum.best_unseen),
         }
@@ -95,5 +96,7 @@ def anchor_table(optima: Mapping[int, Optimum]) -> "pd.DataFrame":
 
 
 def _with_half(interval: Interval) -> str:
-    half = (interval.high - interval.low) / 2
-    return f"{interval.estimate:.3f} ± {half:.3f}"
+    if isnan(interval.estimate):
+        return "–"
+    half = (interval.high - interval.low) / 2  # NaN for a single run
+    return f"{interval.estimate:.3f}" + ("" if isnan(half) else f" ± {half:.3f}")

@@ -1,5 +1,6 @@
 """One simulated world in which policies are trained and judged, as arrays throughout."""
 
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,11 +10,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from hieramas_lib.experiments.learning_curve.mixed_tables import Tables, tables_of
+from hieramas_lib.experiments.copied_questions import OriginalTexts
+from hieramas_lib.experiments.learning_curve.mixed_tables import tables_of
 from hieramas_lib.experiments.learning_curve.mixed_teams import MixedTeams, Teams
 from hieramas_lib.experiments.learning_curve.questions import Questions
 from hieramas_lib.experiments.learning_curve.rollouts import ReplayedRollouts
-from hieramas_lib.learning.encoder import Encoder
+from hieramas_lib.learning.encoder import Encoder, ShippedVectors
 from hieramas_lib.learning.features import Featurizer
 from hieramas_lib.learning.policy import ActionSpace, PolicyLearner, greedy, sample
 from hieramas_lib.learning.space import TeamSpace
@@ -21,14 +23,15 @@ from hieramas_lib.learning.stage1 import train_policy
 from hieramas_lib.learning.stage1_settings import Stage1Settings
 from hieramas_lib.learning.training_state import TrainingStep
 from hieramas_lib.llms.connect import connect
-from hieramas_lib.llms.pool import LLMPool
-from hieramas_lib.llms.world import World
+from hieramas_lib.llms.pool import LLMPool, load_pool
+from hieramas_lib.llms.world import World, load_settings
 from hieramas_lib.llms.world_settings import WorldSettings
 from hieramas_lib.methods.run import run
+from hieramas_lib.paths import data_path
 from hieramas_lib.tasks.task import Task
 from hieramas_lib.teams.graph_pool import reference_pool
 from hieramas_lib.teams.oracle.estimate import Results
-from hieramas_lib.teams.roles import RoleSet
+from hieramas_lib.teams.roles import RoleSet, load_roles
 from hieramas_lib.teams.symbolic.answers import AnswerCodes
 
 REPETITIONS = 3
@@ -72,14 +75,30 @@ class Lab:
     ) -> None:  # fmt: skip
         """Open ``world``, which need not hold the questions."""
         self.world, self.pool, self.questions = world, pool, questions
-        self.encoder = questions.encoder(encoder)
+        self.encoder = OriginalTexts(encoder)
+        self.llms = connect(pool, world=world)
+        self._roles, self._decision = roles, decision
+        self._known: dict[tuple[str, ...], MixedTeams] = {}
+        self._open(graphs, width)
+
+    def with_space(self, *, graphs: int, width: int) -> "Lab":
+        """Return the same world with another pool of graphs and teams of another width.
+
+        What is known about the questions is shared, so that this takes no time.
+        """
+        other = copy.copy(self)
+        for trial in ("seen", "unseen"):
+            other.__dict__.pop(trial, None)
+        other._open(graphs, width)
+        return other
+
+    def _open(self, graphs: int, width: int) -> None:
         self.space = TeamSpace(
-            roles=roles,
-            actions=ActionSpace(pool.names, width),
-            graphs=reference_pool(len(roles.roles), graphs, seed=world.seed),
-            decision=decision,
+            roles=self._roles,
+            actions=ActionSpace(self.pool.names, width),
+            graphs=reference_pool(len(self._roles.roles), graphs, seed=self.world.seed),
+            decision=self._decision,
         )
-        self._llms = connect(pool, world=world)
         self._edges = np.array([graph.adjacency() for graph in self.space.graphs], dtype=bool)
         self._order = np.array([graph.order() for graph in self.space.graphs])
 
@@ -100,8 +119,8 @@ class Lab:
 
     def practice(self, tasks: Sequence[Task]) -> Practice:
         """Look up what training on ``tasks`` can come across; share it between trainings."""
-        tables = self._tables(tasks)
-        return Practice(tuple(tasks), tables.codes, self._mixed(tables))
+        mixed = self._mixed(tasks)
+        return Practice(tuple(tasks), mixed.codes, mixed)
 
     def train(
         self, policy: PolicyLearner, practice: Practice, featurizer: Featurizer,
@@ -110,7 +129,7 @@ class Lab:
         """Train ``policy`` in place by :func:`train_policy`, on replayed rollouts."""
         return run(
             train_policy(
-                policy, self.space, practice.tasks, self._llms, featurizer, settings, seed,
+                policy, self.space, practice.tasks, self.llms, featurizer, settings, seed,
                 run=practice.rollouts(self.pool, seed),
             )
         )  # fmt: skip
@@ -144,15 +163,28 @@ class Lab:
         rng, count = np.random.default_rng(seed), REPETITIONS * len(tasks)
         return Trial(
             tasks=tasks,
-            mixed=self._mixed(self._tables(tasks)),
+            mixed=self._mixed(tasks),
             column=np.tile(np.arange(len(tasks)), REPETITIONS),
             graphs=rng.integers(len(self.space.graphs), size=count),
             seed=seed,
         )
 
-    def _tables(self, tasks: Sequence[Task]) -> Tables:
-        return tables_of(self.world, self.pool, self.space.roles, tasks, self.space.decision)
+    def _mixed(self, tasks: Sequence[Task]) -> MixedTeams:
+        key = tuple(task.id for task in tasks)
+        if key not in self._known:
+            decision = self.pool.names.index(self._decision)
+            tables = tables_of(self.world, self.pool, self._roles, tasks, self._decision)
+            self._known[key] = MixedTeams(tables, self.settings, decision, self.space.reads)
+        return self._known[key]
 
-    def _mixed(self, tables: Tables) -> MixedTeams:
-        decision = self.pool.names.index(self.space.decision)
-        return MixedTeams(tables, self.settings, decision, self.space.reads)
+
+def shipped_lab(
+    seed: int, *, difficulty: str = "hard", decision: str = "gemma-3-27b", graphs: int = 100,
+    width: int = 2,
+) -> Lab:  # fmt: skip
+    """Open the world ``seed`` on the shipped knowledge questions, with the shipped pool."""
+    pool = load_pool(data_path("llm_pool.yaml")).simulated()
+    return Lab(
+        World((), load_settings(difficulty), pool, seed), pool, load_roles("choice"),
+        Questions.of("knowledge"), ShippedVectors(), decision=decision, graphs=graphs, width=width,
+    )  # fmt: skip

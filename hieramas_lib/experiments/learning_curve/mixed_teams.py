@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hieramas_lib.experiments.learning_curve.mixed_tables import Tables
 from hieramas_lib.llms.world_settings import WorldSettings
 from hieramas_lib.teams.oracle.estimate import Results
-from hieramas_lib.teams.symbolic.answers import Codes
+from hieramas_lib.teams.symbolic.answers import AnswerCodes, Codes
 from hieramas_lib.teams.team import Reads
 
 Floats = NDArray[np.float64]
@@ -89,6 +89,11 @@ class MixedTeams:
             for name in ("right", "own", "other")
         )
         self._production = np.array([reader.production for reader in tables.readers])
+
+    @property
+    def codes(self) -> AnswerCodes:
+        """What replies are written as."""
+        return self._tables.codes
 
     def replay(self, teams: Teams, rng: np.random.Generator) -> Replies:
         """Run ``teams``; equal generators give every seat equal luck, whoever sits there."""

@@ -21,50 +21,66 @@ _SEARCH_SEED, _DRAWS = 5, 2
 
 @dataclass(frozen=True)
 class Optimum:
-    """The four anchors, and the best team of every subject, on a lab's held-out questions.
+    """The four anchors, and what may be reached besides, on a lab's held-out questions.
 
     Attributes:
         anchors: Random policy, decision alone, strongest LLM alone.
         best: The best constant team found, graph included: a lower bound of the best there is.
-        by_subject: The best team found for each subject, likewise.
+        by_subject: The best team found for each subject, likewise; None if it was not searched.
         base_unseen: The strongest LLM alone on questions of unseen subjects.
         best_unseen: The best constant team there, which was not searched there.
     """
 
     anchors: Anchors
     best: Estimate
-    by_subject: Estimate
+    by_subject: Estimate | None
     base_unseen: Estimate
     best_unseen: Estimate
 
 
-def find_optimum(lab: Lab) -> Optimum:
-    """Search and evaluate; about a minute of one core for 1,000 + 2,000 questions."""
-    space = lab.space
-    options = TeamOptions(
-        space.roles, space.actions.llms, space.actions.width, space.graphs.topologies,
-        space.decision, space.reads,
-    )  # fmt: skip
+def find_anchors(lab: Lab) -> Anchors:
+    """Evaluate the three anchors that need no search, on the lab's held-out questions."""
+    options = _options(lab)
+    judge = _symbolic(lab, lab.questions.judge, draws=_DRAWS)
+    alone = {llm: judge.alone(llm).estimate() for llm in options.llms}
+    strongest = max(alone, key=lambda llm: alone[llm].accuracy)
+    seen = lab.seen
+    return Anchors(
+        random=_random(lab, seen),
+        decision_alone=_evaluate(lab, seen, [options.alone()] * len(seen.tasks)),
+        strongest=strongest,
+        strongest_alone=alone[strongest],
+    )
+
+
+def find_optimum(lab: Lab, *, subjects: bool = True) -> Optimum:
+    """Search and evaluate; ``subjects`` says whether a team for each subject is searched, too."""
+    options, anchors = _options(lab), find_anchors(lab)
     search = _symbolic(lab, lab.questions.search, draws=1)
     judge = _symbolic(lab, lab.questions.judge, draws=_DRAWS)
     unseen = _symbolic(lab, lab.questions.unseen, draws=_DRAWS)
     constant = best_team(options, search, judge, lab.settings).team
-    chosen, _ = best_by_subject(options, search, judge, lab.settings, constant)
-    alone = {llm: judge.alone(llm).estimate() for llm in space.actions.llms}
-    strongest = max(alone, key=lambda llm: alone[llm].accuracy)
+    by_subject = None
+    if subjects:
+        chosen, _ = best_by_subject(options, search, judge, lab.settings, constant)
+        teams = [chosen[task.subject].team for task in lab.seen.tasks]
+        by_subject = _evaluate(lab, lab.seen, teams)
     seen = lab.seen
     return Optimum(
-        anchors=Anchors(
-            random=_random(lab, seen),
-            decision_alone=_evaluate(lab, seen, [options.alone()] * len(seen.tasks)),
-            strongest=strongest,
-            strongest_alone=alone[strongest],
-        ),
+        anchors=anchors,
         best=_evaluate(lab, seen, [constant] * len(seen.tasks)),
-        by_subject=_evaluate(lab, seen, [chosen[task.subject].team for task in seen.tasks]),
-        base_unseen=unseen.alone(strongest).estimate(),
+        by_subject=by_subject,
+        base_unseen=unseen.alone(anchors.strongest).estimate(),
         best_unseen=_evaluate(lab, lab.unseen, [constant] * len(lab.unseen.tasks)),
     )
+
+
+def _options(lab: Lab) -> TeamOptions:
+    space = lab.space
+    return TeamOptions(
+        space.roles, space.actions.llms, space.actions.width, space.graphs.topologies,
+        space.decision, space.reads,
+    )  # fmt: skip
 
 
 def _symbolic(lab: Lab, tasks: tuple, draws: int) -> SymbolicTeams:

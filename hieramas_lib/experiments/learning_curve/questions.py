@@ -1,39 +1,16 @@
-"""More questions than are shipped, for learning curves that end at a thousand of them.
+"""More questions than are shipped, for learning curves that end at a thousand of them."""
 
-A simulated world takes a copy of a question for another one of its subject and level. The learner
-has to see the original's text: "# Version 3" at its end says nothing, and has no shipped vector.
-"""
-
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from hieramas_lib.errors import ConfigError
-from hieramas_lib.learning.encoder import Encoder, Vectors
 from hieramas_lib.tasks.load import load_tasks
 from hieramas_lib.tasks.task import Task
-from hieramas_lib.teams.oracle.questions import more_questions
+from hieramas_lib.teams.oracle.questions import more_questions, original_text
 
 TRAIN_COPIES, JUDGE_COPIES, SEARCH_COPIES = 16, 20, 10
 """Of the 72 training questions: 1,152; of the 100 held-out ones: 2,000 and 1,000."""
-
-
-class OriginalTexts:
-    """An encoder that takes a copied question for its original."""
-
-    def __init__(self, encoder: Encoder, originals: Sequence[Task], copies: int) -> None:
-        """Know up to ``copies`` copies of each of ``originals``."""
-        self._encoder = encoder
-        self._original = {
-            copy.prompt: task.prompt
-            for task in originals
-            for copy in more_questions([task], copies)
-        }
-
-    def encode(self, texts: Sequence[str]) -> Vectors:
-        """Return a row for each of ``texts``, copies or not."""
-        return self._encoder.encode([self._original.get(text, text) for text in texts])
 
 
 @dataclass(frozen=True)
@@ -41,14 +18,12 @@ class Questions:
     """The questions of a learning curve, all of them copies.
 
     Attributes:
-        originals: The shipped questions that they are copies of.
         train: To learn from, copy by copy of the training split.
         judge: Held-out questions of the same subjects.
         search: Others, on which the best constant team is searched.
         unseen: Held-out questions of subjects that are not in the training split.
     """
 
-    originals: tuple[Task, ...]
     train: tuple[Task, ...]
     judge: tuple[Task, ...]
     search: tuple[Task, ...]
@@ -61,16 +36,17 @@ class Questions:
         held_out = more_questions(test, JUDGE_COPIES + SEARCH_COPIES)
         judged = JUDGE_COPIES * len(test)
         return cls(
-            originals=(*train, *test, *unseen),
             train=tuple(more_questions(train, TRAIN_COPIES)),
             judge=tuple(held_out[:judged]),
             search=tuple(held_out[judged:]),
             unseen=tuple(more_questions(unseen, JUDGE_COPIES)),
         )
 
-    def encoder(self, encoder: Encoder) -> OriginalTexts:
-        """Return ``encoder`` for copies."""
-        return OriginalTexts(encoder, self.originals, JUDGE_COPIES + SEARCH_COPIES)
+    @property
+    def originals(self) -> tuple[Task, ...]:
+        """One copy of each question in ``judge``: to a learner the others look the same."""
+        texts = {original_text(task.prompt): task for task in reversed(self.judge)}
+        return tuple(reversed(texts.values()))
 
     def training_set(self, size: int, seed: int) -> list[Task]:
         """Draw ``size`` training questions: whole copies of the split while it goes.

@@ -30,16 +30,23 @@ SQUARE = GraphPool(3, (Topology(3), Topology(3, (A,)), Topology(3, (B,)), Topolo
 
 def questions(utility: np.ndarray, subjects: list[str], originals: int = 1) -> Questions:
     features = Features(
-        query=torch.arange(originals).float()[:, None],
+        query=(torch.arange(len(subjects)) % originals).float()[:, None],
         role=torch.zeros(3, 1),
-        match=torch.zeros(originals, 3),
+        match=torch.zeros(len(subjects), 3),
     )
-    return Questions(features, np.array(subjects), (utility > 0.5).astype(float), utility)
+    return Questions(
+        features, originals, np.array(subjects), (utility > 0.5).astype(float), utility
+    )
 
 
 def test_copies_look_like_their_originals():
-    some = questions(np.zeros((5, 4)), ["s"] * 5, originals=2)
-    assert some.features(5).query[:, 0].tolist() == [0, 1, 0, 1, 0]
+    """Three copies of 100 questions: the learner sees each original's vectors three times."""
+    world = shipped_world(SETTINGS[0], "all", seed=100, graphs=2)
+    seen = world.testing(3).seen
+    assert seen.query.shape[0] == 300
+    for part in (seen.query, seen.match):
+        assert torch.equal(part[:100], part[100:200]) and torch.equal(part[:100], part[200:])
+    assert len(seen.query[:100].unique(dim=0)) == 100
 
 
 def test_utility_of_a_choice_for_originals():

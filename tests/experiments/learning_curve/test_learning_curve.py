@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from hieramas_lib.errors import ConfigError
+from hieramas_lib.experiments.copied_questions import OriginalTexts
 from hieramas_lib.experiments.learning_curve.curve import (
     Point,
     WithoutQuestion,
@@ -36,9 +37,7 @@ SHORT = Stage1Settings(passes=1)
 @cache
 def questions() -> Questions:
     whole = Questions.of("knowledge")
-    return Questions(
-        whole.originals, whole.train, whole.judge[:150], whole.search[:50], whole.unseen[:40]
-    )
+    return Questions(whole.train, whole.judge[:150], whole.search[:50], whole.unseen[:40])
 
 
 @cache
@@ -72,7 +71,7 @@ def test_no_question_is_in_two_sets():
 
 
 def test_a_copy_has_the_vector_of_its_original():
-    first, encoder = load_tasks("knowledge", "train")[0], questions().encoder(ShippedVectors())
+    first, encoder = load_tasks("knowledge", "train")[0], OriginalTexts(ShippedVectors())
     copy = next(t for t in questions().train if t.id == f"{first.id}/copy-16")
     vectors = encoder.encode([copy.prompt, first.prompt])
     assert copy.prompt != first.prompt and (vectors[0] == vectors[1]).all()

@@ -22,9 +22,7 @@ STRONGEST = "gpt-5-mini"
 def lab() -> Lab:
     """No proposers and two graphs, so that a search takes a second."""
     whole = Questions.of("knowledge")
-    questions = Questions(
-        whole.originals, whole.train, whole.judge[:200], whole.search[:100], whole.unseen[:80]
-    )
+    questions = Questions(whole.train, whole.judge[:200], whole.search[:100], whole.unseen[:80])
     pool = load_pool(data_path("llm_pool.yaml")).simulated()
     world = World((), load_settings("hard"), pool, seed=7)
     return Lab(
@@ -45,6 +43,7 @@ def test_a_weak_decision_is_beaten_by_all_others():
     assert alone < found.anchors.random.mean < found.best.mean
     assert found.anchors.strongest == STRONGEST
     assert alone < 0.65 < found.anchors.strongest_alone.mean
+    assert found.by_subject is not None
     assert found.by_subject.mean > found.anchors.random.mean
 
 
