@@ -45,13 +45,14 @@ decision = "gemma-3-27b"  # LLM that gives the final answer
 mode = "synchronous"  # rounds read texts of the round before, or of the same one: reference
 w_acc = 1.0  # what a right answer is worth
 w_tok = 0.1  # what 10,000 tokens cost
-dear_w_tok = 2.0  # the same where talking is to be dear
 episodes = 240  # rollouts that each learner learns from
+scripted_episodes = 480  # the same in the scripted world
 tests = 0  # questions of the test split, 0 for all
 
 # %%
 import json
 import sys
+from dataclasses import replace
 
 import pandas as pd
 from tqdm import tqdm
@@ -73,8 +74,9 @@ from hieramas_lib.experiments.qmix.talk import (
     evaluate_talk,
     talk_table,
 )
+from hieramas_lib.experiments.qmix.talking_world import talking_questions, talking_world
 from hieramas_lib.experiments.runs import start_run
-from hieramas_lib.experiments.statistics import mean_over_seeds
+from hieramas_lib.experiments.statistics import Interval, mean_over_seeds
 from hieramas_lib.experiments.tables import comparison_table, paired_table, presentable
 from hieramas_lib.learning.qmix.actions import LABELS, graph_of
 from hieramas_lib.learning.qmix.settings import (
@@ -103,8 +105,8 @@ run = start_run(
         "mode": mode,
         "w_acc": w_acc,
         "w_tok": w_tok,
-        "dear_w_tok": dear_w_tok,
         "episodes": episodes,
+        "scripted_episodes": scripted_episodes,
         "tests": tests,
     },
 )
@@ -122,20 +124,24 @@ print(run)
 
 
 # %%
-def settings_of(mixer: str, w_tok: float) -> QMixSettings:
+MIXERS = ("qmix", "vdn", "independent")
+
+
+def settings_of(mixer: str) -> QMixSettings:
     """Return the settings of a learner; the parameters above are checked here."""
     return QMixSettings(
         llms=tuple(config.agent_llms),
         agents=config.agents,
         rounds=config.rounds,
         mode=config.mode,
-        reward=QMixReward(config.w_acc, w_tok),
+        reward=QMixReward(config.w_acc, config.w_tok),
         network=NetworkSettings(mixer=mixer),
         training=TrainingSettings(episodes=config.episodes),
     )
 
 
-common = settings_of("qmix", config.w_tok)
+common = settings_of("qmix")
+scripted = QMixSettings(training=TrainingSettings(episodes=config.scripted_episodes))
 
 # %% [markdown]
 # ## From a joint action to a graph, by hand
@@ -228,8 +234,7 @@ pd.DataFrame(
 # were read and written. A right answer that took 6,000 tokens earns 1 − 0.1 · 0.6 = 0.94; a wrong one
 # −0.06. Silence saves the readers' tokens only: N · T + 1 calls are made whatever is chosen, because
 # every agent speaks in every round, and the decision LLM at the end. So a message of 30 tokens costs
-# 0.0003: at the paper's price talk is nearly free, and the question is only whether it helps. Further
-# below the price is raised until it matters.
+# 0.0003: at the paper's price talk is nearly free, and the question is only whether it helps.
 #
 # What an agent sees when it chooses: a text vector of the question, how well its role matches it, its
 # number, the round, whether it gave an answer, **how many others gave the same**, its tokens so
@@ -247,43 +252,113 @@ pd.Series(
 )
 
 # %% [markdown]
-# ## Train and answer
+# ## A world where the right thing is known
 #
-# Every seed is a new world, in which other questions are hard. Training starts with random actions and
-# ends with one in twenty. Training and evaluation make rollouts by the same function, choosing
-# anew before each round.
+# Before the shipped questions, a scripted world that can be worked out. Agents One, Two and Three answer
+# *easy* and *hard* questions. Easy: everybody is right, but who reads another is confused and wrong.
+# Hard: One is right, and so is who reads One. The decision is right if at least 1, 2 or 3 agents are, in
+# turn. So silence is right in all easy questions and in a third of the hard ones: (1 + 1/3) / 2 = **2/3**.
+# One's broadcast is right in all hard ones and in a third of the easy ones: 2/3 again. All-broadcast: (0 + 1) / 2.
+# No joint action, taken always, gets more than 2/3; a policy that is silent on easy questions and lets One
+# speak on hard ones gets everything. What tells the two apart is seen: after the first round agents agree
+# on easy questions, and differ on hard ones.
 
 
 # %%
-async def trained(world: Benchmark, settings: QMixSettings, seed: int, name: str = "") -> AgentQMix:
-    """Train one learner."""
-    learner = AgentQMix(world.space, world.llms, world.encoder, settings, seed)
-    learner.name = name or learner.name
-    await learner.fit(world.train, world.val)
-    return learner
+async def in_scripted_world(seed: int) -> pd.DataFrame:
+    """Train the three learners on 24 questions; answer 24 others with them and without."""
+    world, train, new = talking_world(), talking_questions(24), talking_questions(24, first=100)
+    given = (world.space, world.llms)
+    methods = []
+    for mixer in MIXERS:
+        settings = replace(scripted, network=NetworkSettings(mixer=mixer))
+        methods.append(AgentQMix(*given, world.encoder, settings, seed))
+        await methods[-1].fit(train, [])
+    untrained = AgentQMix(*given, world.encoder, scripted, seed)
+    untrained.name = "QMIX, untrained"
+    untrained.start(train)
+    methods += [untrained, methods[0].best_constant(), RandomActions(*given, scripted, seed)]
+    methods.append(ConstantActions("All solo", *given, scripted, (0, 0, 0)))
+    pool = world.llms.pool
+    frames = [(await evaluate_talk(m, new, pool=pool, seed=seed))[0] for m in methods]
+    return pd.concat(frames, ignore_index=True)
 
 
+# %%
+known = pd.concat(
+    [await in_scripted_world(seed) for seed in tqdm(config.seeds, desc="seeds", file=sys.stdout)],
+    ignore_index=True,
+)
+known_table = known.pivot_table(
+    index="method", columns="subject", values=["correct", "messages"], sort=False
+)
+known_table.columns = [f"{value}_{kind}" for value, kind in known_table.columns]
+known_table.insert(0, "correct", known.groupby("method")["correct"].mean())
+known_table = known_table.reset_index()
+run.save_table(
+    known_table,
+    "scripted",
+    f"Scripted world: share of right answers and messages delivered, 24 new questions, {len(config.seeds)} "
+    f"seeds, {config.scripted_episodes} episodes. The best constant is right in 2 of 3.",
+    simulated=True,
+)
+presentable(known_table)
+
+# %% [markdown]
+# Intervals are over trainings (seeds): the questions are all alike.
+
+
+# %%
+def over_seeds(frame: pd.DataFrame, ours: str, other: str) -> Interval:
+    """Return the mean difference in share of right answers between two methods."""
+    by_seed = frame.pivot_table(index="seed", columns="method", values="correct")
+    return mean_over_seeds(by_seed[ours] - by_seed[other])
+
+
+def talks_more(frame: pd.DataFrame, method: str) -> Interval:
+    """Return messages where first answers differ minus messages where they agree."""
+    own = frame[frame["method"] == method].astype({"agreed": bool})
+    by_seed = own.pivot_table(index="seed", columns="agreed", values="messages")
+    return mean_over_seeds((by_seed[False] - by_seed[True]).dropna())
+
+
+known_gain = over_seeds(known, "Agent Q-Mix", "QMIX, untrained")
+known_over_constant = over_seeds(known, "Agent Q-Mix", "Best constant actions")
+known_talk = talks_more(known, "Agent Q-Mix")
+print("QMIX minus untrained:", known_gain)
+print("QMIX minus best constant:", known_over_constant)
+print("more messages on hard questions:", known_talk)
+
+# %% [markdown]
+# ## The shipped questions: train and answer
+#
+# Now the real thing, where nobody knows the right policy. Every seed is a new world, in which other
+# questions are hard. Training starts with random actions and ends with one in twenty. Training and
+# evaluation make rollouts by the same function, choosing anew before each round.
+
+
+# %%
 async def methods_of(world: Benchmark, seed: int) -> list:
     """Return all learners, trained, and what they are compared with."""
-    mixers = ("qmix", "vdn", "independent")
-    learners = [await trained(world, settings_of(m, config.w_tok), seed) for m in mixers]
-    dear = await trained(world, settings_of("qmix", config.dear_w_tok), seed, "QMIX, dear tokens")
-    untrained = AgentQMix(world.space, world.llms, world.encoder, common, seed)
+    given = (world.space, world.llms)
+    learners = [
+        AgentQMix(*given, world.encoder, settings_of(mixer), seed) for mixer in (*MIXERS, "qmix")
+    ]
+    for learner in learners[:3]:
+        await learner.fit(world.train, world.val)
+    untrained = learners[3]
     untrained.name = "QMIX, untrained"
     untrained.start(world.train)
-    given = (world.space, world.llms, common)
     constants = [
-        ConstantActions(f"All {LABELS[action]}", *given, (action,) * config.agents)
+        ConstantActions(f"All {LABELS[action]}", *given, common, (action,) * config.agents)
         for action in (0, 1)
     ]
     return [
         *learners,
-        dear,
-        untrained,
         learners[0].best_constant(),
         *constants,
-        RandomActions(*given, seed),
-        decision_alone(world.space, world.llms),
+        RandomActions(*given, common, seed),
+        decision_alone(*given),
     ]
 
 
@@ -301,8 +376,7 @@ async def answers(seed: int) -> tuple[list, pd.DataFrame, dict]:
         decision=config.decision,
     )
     run.watch(world.llms)
-    methods = await methods_of(world, seed)
-    tasks = world.test[: config.tests or None]
+    methods, tasks = await methods_of(world, seed), world.test[: config.tests or None]
     done = {m.name: await evaluate_talk(m, tasks, pool=world.llms.pool, seed=seed) for m in methods}
     frame = pd.concat([records for records, _ in done.values()], ignore_index=True)
     return methods, frame, {name: rollouts for name, (_, rollouts) in done.items()}
@@ -310,7 +384,7 @@ async def answers(seed: int) -> tuple[list, pd.DataFrame, dict]:
 
 # %%
 test = held_out(config.benchmark)[: config.tests or None]
-planned = len(config.seeds) * 10 * len(test)  # ten ways to answer every test question
+planned = len(config.seeds) * 9 * len(test)  # nine ways to answer every test question
 results = [await answers(seed) for seed in tqdm(config.seeds, desc="seeds", file=sys.stdout)]
 records = pd.concat([frame for _, frame, _ in results], ignore_index=True)
 run.save_records(records)
@@ -333,7 +407,7 @@ def curve(place: int) -> pd.DataFrame:
         seed: {step.episodes: step.reward for step in methods[place].history}
         for seed, (methods, _, _) in zip(config.seeds, results, strict=True)
     }
-    return pd.DataFrame(columns).rolling(10, min_periods=1).mean()
+    return pd.DataFrame(columns).rolling(min(10, len(columns[config.seeds[0]]))).mean().dropna()
 
 
 curves = {name: curve(place) for place, name in enumerate(LEARNERS)}
@@ -367,7 +441,7 @@ rollouts = {
     name: [rollout for _, _, by_name in results for rollout in by_name[name]]
     for name in records["method"].unique()
 }
-shown = [*LEARNERS, "QMIX, dear tokens", "QMIX, untrained"]
+shown = [*LEARNERS, "QMIX, untrained"]
 actions = {name: action_shares(rollouts[name]) for name in shown}
 save_figure(
     run,
@@ -386,8 +460,8 @@ save_figure(
 # %%
 names = results[0][0][0].agents.cast.roles.names
 graphs = {
-    f"{name}, round {number + 1}": shares
-    for name in ("Agent Q-Mix", "QMIX, dear tokens")
+    f"{title}, round {number + 1}": shares
+    for title, name in (("trained", "Agent Q-Mix"), ("untrained", "QMIX, untrained"))
     for number, shares in enumerate(edge_shares(rollouts[name], names))
     if shares.any()
 }
@@ -395,7 +469,7 @@ save_figure(
     run,
     round_graphs(graphs, names),
     "round_graphs",
-    caption="Who reads whom in each round under QMIX, at the two prices of tokens, in percent of "
+    caption="Who reads whom in each round under QMIX, trained and untrained, in percent of the "
     f"test questions over {len(results)} seeds ({setting.text}).",
     simulated=setting.simulated,
     alt="Agents on a circle with arrows, one panel for each policy and round.",
@@ -432,11 +506,10 @@ presentable(differences)
 #
 # "Hard" has two meanings here. By *opening*: the agents differ in their first answers, which they can
 # see. By *level*: the question's author thought it hard (4 or 5 against 1 or 2), which nobody tells them.
-# The comparison is made at both prices, and for random actions, which cannot tell the two apart: their
-# difference shows how large one has to be to count.
+# Random actions cannot tell the two apart: their difference shows how large one has to be to count.
 
 # %%
-talk = talk_table(records, [*LEARNERS, "QMIX, dear tokens", "QMIX, untrained", "Random actions"])
+talk = talk_table(records, [*LEARNERS, "QMIX, untrained", "Random actions"])
 run.save_table(
     talk,
     "talk",
@@ -445,23 +518,6 @@ run.save_table(
     simulated=setting.simulated,
 )
 presentable(talk)
-
-# %% [markdown]
-# What an average hides: the difference seed by seed, for the opening. One world a seed, so this
-# interval speaks about other worlds and trainings, where that above speaks about other questions.
-
-
-# %%
-def talks_more(method: str) -> pd.Series:
-    """Messages where first answers differ minus messages where they agree, by seed."""
-    own = records[records["method"] == method].astype({"agreed": bool})
-    by_seed = own.pivot_table(index="seed", columns="agreed", values="messages")
-    return (by_seed[False] - by_seed[True]).dropna()
-
-
-priced = {"paper's price": "Agent Q-Mix", "dear tokens": "QMIX, dear tokens"}
-more_talk = {price: mean_over_seeds(talks_more(method)) for price, method in priced.items()}
-pd.Series({price: str(gap) for price, gap in more_talk.items()})
 
 # %% [markdown]
 # ## The paper's numbers
@@ -493,13 +549,22 @@ def sentence(row: pd.Series) -> str:
     return f"Agent Q-Mix {word} “{row.method}”: {100 * row.accuracy_gain:+.1f} points of accuracy [{100 * low:+.1f}, {100 * high:+.1f}]."
 
 
-conclusions = [sentence(row) for _, row in differences.iterrows()]
-for price, gap in more_talk.items():
-    word = "more" if gap.low > 0 else "less" if gap.high < 0 else "no more, as far as can be told,"
-    conclusions.append(
-        f"At the {price}, QMIX talks {word} where the first answers differ: {gap} messages more "
-        f"than where they agree (interval over {len(config.seeds)} seeds)."
-    )
+def verdict(text: str, gap: Interval) -> str:
+    """Say whether a difference over seeds is one."""
+    word = "more" if gap.low > 0 else "less" if gap.high < 0 else "neither more nor less"
+    return f"{text}: {word} ({gap}, interval over {len(config.seeds)} seeds)."
+
+
+conclusions = [
+    verdict("Scripted world, QMIX is right more or less often than untrained", known_gain),
+    verdict("Scripted world, than the best constant joint action", known_over_constant),
+    verdict("Scripted world, messages on hard questions than on easy ones", known_talk),
+    *(sentence(row) for _, row in differences.iterrows()),
+    verdict(
+        f"{config.benchmark}, messages where the agents' first answers differ than where they agree",
+        talks_more(records, "Agent Q-Mix"),
+    ),
+]
 largest = {name: frame.to_numpy().max() for name, frame in actions.items()}
 conclusions.append(
     f"The most frequent action of QMIX in any round has a share of {largest['Agent Q-Mix']:.0%}; "
@@ -521,7 +586,7 @@ print("\n".join(conclusions))
 # **With real models.** Set `pool` to the path of a pool file, `agent_llms` and `decision` to LLMs of it, and
 # `budget_usd` to what you are willing to spend. A learner makes `episodes` × (N · T + 1) calls, 2,400 at
 # the defaults, though equal calls are paid for once: the first round of a question is the same in all of
-# its episodes. Four learners share these calls in part. Real messages have hundreds of tokens where the
+# its episodes. Three learners share these calls in part. Real messages have hundreds of tokens where the
 # simulated ones have thirty, so talk is ten times as dear: `w_tok = 0.1` may then be enough to see
 # an effect. Start with `seeds = [0]`, and compare with "All broadcast" before believing a learner.
 
@@ -536,6 +601,6 @@ print(
     run.finish(
         rows=planned,
         figures=["learning_curve", "actions", "round_graphs"],
-        tables=["main", "differences", "talk", "published"],
+        tables=["scripted", "main", "differences", "talk", "published"],
     )
 )

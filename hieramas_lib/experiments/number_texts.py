@@ -15,11 +15,16 @@ _TITLES = {
     "call_usd": "Cost",
     "as_if_usd": "Cost at list prices",
     "paid_usd": "Paid",
+    "short_usd": "Usual call, answer only",
+    "reasoned_usd": "Usual call, step by step",
+    "total_usd": "Cost of all items",
+    "training_usd": "Cost of training",
     "cost_reference": "Cost / item (reference calls)",
     "tokens": "Tokens / item",
     "calls": "Calls / item",
     "unpriced": "Unpriced calls",
     "wall_s": "Seconds",
+    "waited_s": "Seconds of waiting",
     "accuracy_seed_sd": "SD over seeds",
     "p_mcnemar": "p (McNemar)",
     "p_holm": "p (Holm)",
@@ -29,6 +34,13 @@ _TITLES = {
     "math_qwen": "MATH, Qwen",
     "mmlu_gpt": "MMLU, GPT",
     "mmlu_qwen": "MMLU, Qwen",
+    "livecodebench": "LiveCodeBench",
+    "humaneval": "HumanEval",
+    "mmlu_pro": "MMLU-Pro",
+    "aime2025": "AIME 2025",
+    "aime2026": "AIME 2026",
+    "hmmt": "HMMT",
+    "beyond_aime": "BeyondAIME",
 }
 _WORDS = {"llm": "LLM", "llms": "LLMs", "cot": "CoT", "sc": "SC", "jaccard": "Jaccard"}
 _POINTS = ("accuracy_gain", "accuracy_seed_sd")
@@ -42,7 +54,9 @@ _COUNTS = {
 
 _DECIMALS = {
     "kept_roles": 1, "cost_reference": 2, "average": 2, "source_share": 2, "sink_share": 2,
-    "density_mean": 2, "jaccard_mean": 2,
+    "density_mean": 2, "jaccard_mean": 2, "livecodebench": 2, "humaneval": 2, "mmlu_pro": 2,
+    "aime2025": 2, "aime2026": 2, "hmmt": 2, "beyond_aime": 2, "messages": 2, "messages_easy": 2,
+    "messages_hard": 2, "messages_more": 2,
 }  # fmt: skip
 _OTHER = 3
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hieramas_lib.experiments.figures import COLUMN, PAGE, style
+from hieramas_lib.experiments.frontier import pareto
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -108,26 +109,36 @@ def jaccard_matrix(matrix: ArrayLike, labels: Sequence[str]) -> "Figure":
     return figure
 
 
-def cost_accuracy(table: "pd.DataFrame") -> "Figure":
+def cost_accuracy(table: "pd.DataFrame", groups: Mapping[str, str] | None = None) -> "Figure":
     """Draw accuracy against cost on a log scale, one panel a benchmark, from a comparison table.
 
     Where a method costs nothing, as local LLMs do, the scale is linear from 0 to the lowest cost.
+    With ``groups`` (method to group) the methods of a group look alike, and a line joins those
+    that no cheaper one is as accurate as, see :func:`.frontier.pareto`.
     """
     names = list(dict.fromkeys(table["benchmark"]))
-    methods = list(dict.fromkeys(table["method"]))
+    of = groups or {method: method for method in table["method"]}
     with style():
-        figure, grid = _panels(len(names), PAGE, 2.4)
-        cycle = _cycle()
-        looks = {method: cycle[i % len(cycle)] for i, method in enumerate(methods)}
+        figure, grid = _panels(len(names), PAGE, 2.4 if groups is None else 2.7)
+        cycle, found = _cycle(), list(dict.fromkeys(of[method] for method in table["method"]))
+        looks = {group: cycle[i % len(cycle)] for i, group in enumerate(found)}
         for axes, name in zip(grid, names, strict=True):
-            for row in table[table["benchmark"] == name].itertuples():
-                _point(axes, row, looks[row.method])
+            part = table[table["benchmark"] == name]
+            for row in part.itertuples():
+                _point(axes, row, of[row.method], looks[of[row.method]], quiet=bool(groups))
+            if groups:
+                best = pareto(part)
+                axes.step(
+                    1000 * best["cost_usd"], 100 * best["accuracy"], where="post",
+                    color="#999999", linewidth=0.8, linestyle="-", marker="", zorder=0,
+                )  # fmt: skip
             axes.set(title=name, xlabel="cost (US$ per 1,000 items)")
             axes.margins(x=0.15)
         _cost_scale(grid, 1000 * table["cost_usd"])
         grid[0].set_ylabel("accuracy (%)")
         handles, labels = _unique_handles(grid)
-        figure.legend(handles, labels, loc="outside upper center", ncols=min(6, len(labels)))
+        columns = min(6, _legend_columns(PAGE, labels))
+        figure.legend(handles, labels, loc="outside upper center", ncols=columns)
     return figure
 
 
@@ -192,11 +203,12 @@ def _every(x: "np.ndarray[Any, Any]") -> int:
     return max(1, len(x) // 10)
 
 
-def _point(axes: "Axes", row: Any, look: Mapping[str, Any]) -> None:
+def _point(axes: "Axes", row: Any, label: str, look: Mapping[str, Any], *, quiet: bool) -> None:
     bars = _bars(row.accuracy, row.accuracy_low, row.accuracy_high)
     axes.errorbar(
-        1000 * row.cost_usd, 100 * row.accuracy, yerr=100 * bars, linestyle="none", linewidth=0.9,
-        marker=look["marker"], color=look["color"], label=row.method,
+        1000 * row.cost_usd, 100 * row.accuracy, yerr=100 * bars, linestyle="none",
+        linewidth=0.5 if quiet else 0.9, capsize=0 if quiet else None,
+        marker=look["marker"], color=look["color"], label=label,
     )  # fmt: skip
 
 

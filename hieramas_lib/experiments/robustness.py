@@ -7,8 +7,8 @@ can survive that, and so it would say nothing about teams.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from hieramas_lib.errors import ConfigError
 from hieramas_lib.experiments.records import answer_all, item_record
@@ -32,8 +32,13 @@ async def robustness_records(
     kinds: Sequence[FaultKind],
     *,
     seed: int,
-) -> tuple["pd.DataFrame", list[Rollout]]:
-    """Answer ``tasks`` cleanly, then with each kind of fault.
+    member: str | None = None,
+) -> "pd.DataFrame":
+    """Answer ``tasks`` cleanly, then with each kind of fault; return the records of all.
+
+    Columns beside those of :mod:`.records`: ``fault``; ``member``, the role that goes wrong when
+    one does, the same for all kinds and empty where nobody can; ``sent``, how many messages the
+    graph let that role send to other roles.
 
     Args:
         method: A trained method that calls ``llms``.
@@ -41,38 +46,31 @@ async def robustness_records(
         tasks: The planned items.
         kinds: Faults, one after the other.
         seed: Of the draw of the faulty members; also the column ``seed``.
-
-    Returns:
-        The records (see :mod:`.records`) with the columns ``fault`` and ``faulty``, the role that
-        went wrong, empty where nobody can: see :func:`members`; and all rollouts in their order.
+        member: The role that goes wrong on every task, in place of a draw.
     """
     import pandas as pd
 
     clean = await answer_all(method, tasks)
-    runs: list[tuple[str, Mapping[str, str], list[Rollout]]] = [(CLEAN, {}, clean)]
+    runs: list[tuple[str, list[Rollout]]] = [(CLEAN, clean)]
+    drawn = draw_members(clean, seed) if member is None else {t.id: member for t in tasks}
+    sample = 0 if any(_differ_in_sample_only(rollout) for rollout in clean) else None
     for kind in kinds:
-        fault = plan_fault(kind, clean, seed)
-        with llms.fault(fault):
-            runs.append((kind, fault.members, await answer_all(method, tasks)))
-    rows = [
-        item_record(rollout, task, method.name, pool=llms.pool, seed=seed)
-        | {"fault": name, "faulty": faulty.get(task.id, "")}
-        for name, faulty, rollouts in runs
-        for rollout, task in zip(rollouts, tasks, strict=True)
-    ]
-    return pd.DataFrame(rows), [rollout for _, _, rollouts in runs for rollout in rollouts]
+        with llms.fault(Fault(kind, drawn, sample)):
+            runs.append((kind, await answer_all(method, tasks)))
+    rows = []
+    for name, rollouts in runs:
+        for rollout, task in zip(rollouts, tasks, strict=True):
+            record = item_record(rollout, task, method.name, pool=llms.pool, seed=seed)
+            role = drawn.get(task.id, "")
+            sent = sum(source == role for source, _ in rollout.requested_edges)
+            rows.append(record | {"fault": name, "member": role, "sent": sent})
+    return pd.DataFrame(rows)
 
 
-def plan_fault(kind: FaultKind, clean: Sequence[Rollout], seed: int) -> Fault:
-    """Draw a faulty member for every task that has members; see :func:`members`.
-
-    Where the members of a method differ in their sample index only (self-consistency), the first
-    sample goes wrong.
-    """
+def draw_members(clean: Sequence[Rollout], seed: int) -> dict[str, str]:
+    """Draw a faulty member for every task that has members; see :func:`members`."""
     several = {rollout.task_id: members(rollout) for rollout in clean}
-    drawn = {task: draw_member(task, roles, seed) for task, roles in several.items() if roles}
-    samples = any(_differ_in_sample_only(rollout) for rollout in clean)
-    return Fault(kind, drawn, sample=0 if samples else None)
+    return {task: draw_member(task, roles, seed) for task, roles in several.items() if roles}
 
 
 def members(rollout: Rollout) -> tuple[str, ...]:
@@ -92,9 +90,11 @@ def members(rollout: Rollout) -> tuple[str, ...]:
 def drop_table(records: "pd.DataFrame") -> "pd.DataFrame":
     """Compare each method with itself under each fault, on the same questions.
 
-    Columns: ``method, fault, n, seeds``, ``accuracy`` under the fault with its interval,
-    ``accuracy_gain`` (faulty minus clean, so negative for a drop) with a bootstrap interval over
-    tasks, and ``hit``, the share of items on which a member could go wrong.
+    Columns: ``method, fault, n, seeds``, ``accuracy`` under the fault with its interval;
+    ``accuracy_gain`` (faulty minus clean, so negative for a drop) and ``sent_gain`` (messages of
+    the faulty member to other roles, faulty minus clean) with bootstrap intervals over tasks;
+    ``sent``, its messages in the clean run; ``exposed``, the share of items on which a member
+    could go wrong.
 
     Raises:
         ConfigError: a method's clean and faulty records are not of the same items.
@@ -108,20 +108,27 @@ def drop_table(records: "pd.DataFrame") -> "pd.DataFrame":
             faulty = faulty.set_index(["task_id", "seed"])
             if set(faulty.index) != set(clean.index):
                 raise ConfigError(f"{method}, fault {fault}: other items than without a fault")
-            tasks = faulty.index.get_level_values("task_id").tolist()
-            accuracy = proportion(faulty["correct"], tasks)
-            gain = paired_difference(faulty["correct"], clean["correct"].loc[faulty.index], tasks)
-            rows.append(
-                {
-                    "method": method, "fault": fault, "n": len(set(tasks)),
-                    "seeds": group["seed"].nunique(),
-                    "accuracy": accuracy.estimate, "accuracy_low": accuracy.low,
-                    "accuracy_high": accuracy.high, "accuracy_gain": gain.estimate,
-                    "accuracy_gain_low": gain.low, "accuracy_gain_high": gain.high,
-                    "hit": float((faulty["faulty"] != "").mean()),
-                }
-            )  # fmt: skip
+            about = {"method": method, "fault": fault}
+            rows.append(about | _drop(clean.loc[faulty.index], faulty))
     return pd.DataFrame(rows)
+
+
+def _drop(clean: "pd.DataFrame", faulty: "pd.DataFrame") -> dict[str, Any]:
+    """Return the numbers of one row; both frames have the same items in the same order."""
+    tasks = faulty.index.get_level_values("task_id").tolist()
+    row: dict[str, Any] = {
+        "n": len(set(tasks)),
+        "seeds": faulty.index.get_level_values("seed").nunique(),
+    }
+    estimates = {
+        "accuracy": proportion(faulty["correct"], tasks),
+        "accuracy_gain": paired_difference(faulty["correct"], clean["correct"], tasks),
+        "sent_gain": paired_difference(faulty["sent"], clean["sent"], tasks),
+    }
+    for name, interval in estimates.items():
+        row |= {name: interval.estimate, f"{name}_low": interval.low, f"{name}_high": interval.high}
+    exposed = float((faulty["member"] != "").mean())
+    return row | {"sent": float(clean["sent"].mean()), "exposed": exposed}
 
 
 def _differ_in_sample_only(rollout: Rollout) -> bool:

@@ -140,3 +140,17 @@ def test_anchors_are_sorted_with_the_best_on_top() -> None:
     assert labels == ["Base", "CoT", "SC", "HieraMAS"]
     assert [text.get_text() for text in figure.axes[0].texts][-1] == "0.650"
     assert not overlaps(figure)
+
+
+def test_methods_of_a_group_look_alike_and_a_line_joins_the_cheapest() -> None:
+    groups = {"Base": "prompts", "CoT": "prompts", "SC": "prompts", "HieraMAS": "learned"}
+    figure = plots.cost_accuracy(table(), groups)
+    names = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert names == ["prompts", "learned"]
+    axes = figure.axes[0]
+    colours = [container.lines[0].get_color() for container in axes.containers]
+    assert colours[0] == colours[1] == colours[2] != colours[3]
+    (line,) = [line for line in axes.lines if line.get_drawstyle() == "steps-post"]
+    assert (np.diff(line.get_xdata()) > 0).all()
+    assert (np.diff(line.get_ydata()) > 0).all()
+    assert not overlaps(figure)

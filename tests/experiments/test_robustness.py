@@ -9,9 +9,9 @@ import pytest
 from hieramas_lib.errors import ConfigError
 from hieramas_lib.experiments.benchmark import Benchmark, open_benchmark
 from hieramas_lib.experiments.robustness import (
+    draw_members,
     drop_table,
     members,
-    plan_fault,
     robustness_records,
 )
 from hieramas_lib.llms.chat import Completion
@@ -52,12 +52,10 @@ def test_who_can_go_wrong(calls: list[tuple[str, Position]], expected: tuple[str
     assert members(rollout(*calls)) == expected
 
 
-def test_of_equal_members_one_sample_goes_wrong() -> None:
-    votes = rollout(*[("Assistant", "alone")] * 5)
-    assert plan_fault("wrong", [votes], seed=0).sample == 0
+def test_a_member_is_drawn_where_there_is_one() -> None:
     team = rollout(("Solver", "synthesizer"), ("Decision Maker", "decision"))
-    fault = plan_fault("wrong", [team], seed=0)
-    assert fault.sample is None and fault.members == {"t": "Solver"}
+    alone = replace(rollout(("Assistant", "alone")), task_id="other")
+    assert draw_members([team, alone], seed=0) == {"t": "Solver"}
 
 
 @pytest.fixture(scope="module")
@@ -84,27 +82,42 @@ def faulty_service(world: Benchmark) -> FaultyService:
 
 def test_a_team_loses_by_a_wrong_member_and_pays_nearly_the_same(world: Benchmark) -> None:
     tasks, llms = world.test[:40], faulty_service(world)
-    records, rollouts = asyncio.run(
+    records = asyncio.run(
         robustness_records(chain(world), llms, tasks, ["wrong", "refusal"], seed=0)
     )
-    assert len(records) == len(rollouts) == 3 * len(tasks)
+    assert len(records) == 3 * len(tasks)
     table = drop_table(records).set_index("fault")
-    assert (table["hit"] == 1).all() and (table["n"] == 40).all()
+    assert (table["exposed"] == 1).all() and (table["n"] == 40).all()
     assert table.loc["wrong", "accuracy_gain_high"] < 0
     assert table.loc["wrong", "accuracy"] == pytest.approx(
         records[records["fault"] == "none"]["correct"].mean() + table.loc["wrong", "accuracy_gain"]
     )
     wrong = records[records["fault"] == "wrong"]
-    assert set(wrong["faulty"]) == set(world.space.roles.names[:2])
+    first, second = world.space.roles.names[:2]
+    assert set(wrong["member"]) == {first, second}
+    assert set(wrong[wrong["member"] == first]["sent"]) == {1}
+    assert set(wrong[wrong["member"] == second]["sent"]) == {0}
+    assert (table["sent_gain"] == 0).all() and 0 < table.loc["wrong", "sent"] < 1
     assert wrong["calls"].sum() == records[records["fault"] == "none"]["calls"].sum()
 
 
-def test_one_llm_alone_has_no_member_and_one_vote_of_three_can_go(world: Benchmark) -> None:
+def test_a_given_member_goes_wrong_on_every_task(world: Benchmark) -> None:
+    tasks, llms, name = world.test[:6], faulty_service(world), world.space.roles.names[1]
+    records = asyncio.run(
+        robustness_records(chain(world), llms, tasks, ["refusal"], seed=0, member=name)
+    )
+    assert set(records["member"]) == {name} and llms.exchanged == len(tasks)
+
+
+def test_one_llm_alone_has_no_member(world: Benchmark) -> None:
     tasks, llms = world.test[:12], faulty_service(world)
     alone = base("gpt-5-mini", llms, world.space.roles)
-    records, _ = asyncio.run(robustness_records(alone, llms, tasks, ["wrong"], seed=0))
-    assert drop_table(records)["hit"].tolist() == [0.0]
-    assert drop_table(records)["accuracy_gain"].tolist() == [0.0]
+    table = drop_table(asyncio.run(robustness_records(alone, llms, tasks, ["wrong"], seed=0)))
+    assert table["exposed"].tolist() == [0.0] and table["accuracy_gain"].tolist() == [0.0]
+
+
+def test_of_equal_members_one_sample_goes_wrong(world: Benchmark) -> None:
+    tasks, llms = world.test[:12], faulty_service(world)
     votes = self_consistency("gpt-5-mini", llms, world.space.roles, samples=3)
     asyncio.run(robustness_records(votes, llms, tasks, ["wrong"], seed=0))
     assert llms.exchanged == len(tasks)
@@ -113,10 +126,7 @@ def test_one_llm_alone_has_no_member_and_one_vote_of_three_can_go(world: Benchma
 def test_faulty_records_of_other_items_are_refused() -> None:
     rows = [("none", "a"), ("none", "b"), ("wrong", "a")]
     records = pd.DataFrame(
-        [
-            {"method": "m", "fault": f, "task_id": t, "seed": 0, "correct": True, "faulty": ""}
-            for f, t in rows
-        ]
+        [{"method": "m", "fault": f, "task_id": t, "seed": 0, "correct": True} for f, t in rows]
     )
     with pytest.raises(ConfigError, match="other items"):
         drop_table(records)
