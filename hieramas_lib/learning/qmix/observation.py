@@ -22,6 +22,7 @@ from hieramas_lib.learning.features import Featurizer
 from hieramas_lib.learning.qmix.agents import Cast
 from hieramas_lib.llms.layout import Duty
 from hieramas_lib.tasks.extraction import extract_answer
+from hieramas_lib.tasks.parsing import parse_program
 from hieramas_lib.tasks.task import Task
 from hieramas_lib.teams.rounds import Progress
 
@@ -178,4 +179,4 @@ def spoken_answer(task: Task, text: str) -> str | None:
         return answer
     if task.kind == "maths":
         return "".join(answer.split())
-    return ast.dump(ast.parse(answer))
+    return ast.dump(parse_program(answer))

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Final
 
 from hieramas_lib.tasks.grading import whole_program
+from hieramas_lib.tasks.parsing import parse_program
 from hieramas_lib.tasks.sandbox import run_program
 from hieramas_lib.tasks.task import Task
 
@@ -107,8 +108,8 @@ def _sign_at(line: str, start: int) -> int:
 def _read(source: str, want: str, name: str) -> Example | None:
     value = _TRUTH.get(want.strip(), want.strip())
     try:
-        call = ast.parse(source.strip(), mode="eval").body
-        ast.literal_eval(value)
+        call, result = _expression(source.strip()), _expression(value)
+        ast.literal_eval(result)
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
             return None
         for argument in (*call.args, *(keyword.value for keyword in call.keywords)):
@@ -116,3 +117,10 @@ def _read(source: str, want: str, name: str) -> Example | None:
     except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError):
         return None
     return Example(ast.unparse(call), value) if call.func.id == name else None
+
+
+def _expression(source: str) -> ast.expr:
+    body = parse_program(source).body
+    if len(body) != 1 or not isinstance(body[0], ast.Expr):
+        raise ValueError("no expression")
+    return body[0].value
