@@ -35,10 +35,10 @@ import os
 import sys
 
 from hieramas_lib.experiments.doctor import findings
-from hieramas_lib.experiments.runs import start_run
+from hieramas_lib.experiments.runs import start_notebook
 from hieramas_lib.paths import ROOT
 
-run = start_run("00_check_setup", {"question": question})
+run = start_notebook("00_check_setup", globals())
 print(run)
 print("kernel:", os.path.relpath(sys.executable, ROOT))
 if not os.path.realpath(sys.prefix).startswith(os.path.realpath(ROOT)):

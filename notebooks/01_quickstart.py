@@ -46,7 +46,7 @@ from IPython.display import Markdown, display
 from hieramas_lib.errors import ConfigError
 from hieramas_lib.experiments.figures import save_figure
 from hieramas_lib.experiments.graph_drawing import draw_topology
-from hieramas_lib.experiments.runs import start_run
+from hieramas_lib.experiments.runs import start_notebook
 from hieramas_lib.experiments.tables import presentable
 from hieramas_lib.llms.chat import LLMClient
 from hieramas_lib.llms.connect import connect
@@ -64,18 +64,7 @@ from hieramas_lib.teams.team import Team
 from hieramas_lib.teams.topology import Topology
 
 # %%
-run = start_run(
-    "01_quickstart",
-    {
-        "question": question,
-        "more_questions": more_questions,
-        "difficulty": difficulty,
-        "seed": seed,
-        "proposer_llms": proposer_llms,
-        "synthesizer_llm": synthesizer_llm,
-        "decision_llm": decision_llm,
-    },
-)
+run = start_notebook("01_quickstart", globals())
 config = run.config
 print(run)
 

@@ -60,7 +60,7 @@ from hieramas_lib.experiments.mistakes import common_mistakes
 from hieramas_lib.experiments.plots import selection_heatmap
 from hieramas_lib.experiments.preference_plots import call_prices
 from hieramas_lib.experiments.records import evaluate
-from hieramas_lib.experiments.runs import start_run
+from hieramas_lib.experiments.runs import start_notebook
 from hieramas_lib.experiments.statistics import wilson
 from hieramas_lib.experiments.tables import presentable
 from hieramas_lib.llms.budget import Budget
@@ -77,18 +77,7 @@ from hieramas_lib.teams.prompts import alone_messages
 from hieramas_lib.teams.roles import load_roles
 
 # %%
-run = start_run(
-    "02_llm_pool",
-    {
-        "pool_file": pool_file,
-        "difficulty": difficulty,
-        "seed": seed,
-        "limit_usd": limit_usd,
-        "slots": slots,
-        "local": local,
-        "local_questions": local_questions,
-    },
-)
+run = start_notebook("02_llm_pool", globals())
 config = run.config
 if config.local_questions < 1 or min(config.slots, default=0) < 1:
     raise ConfigError("local_questions, slots: at least 1")

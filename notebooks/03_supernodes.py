@@ -67,7 +67,7 @@ from hieramas_lib.experiments.effects.supernodes import (
 )
 from hieramas_lib.experiments.figures import save_figure
 from hieramas_lib.experiments.plots import selection_heatmap
-from hieramas_lib.experiments.runs import start_run
+from hieramas_lib.experiments.runs import start_notebook
 from hieramas_lib.experiments.statistics import mean_over_seeds
 from hieramas_lib.experiments.tables import presentable
 from hieramas_lib.llms.pool import load_pool
@@ -80,21 +80,7 @@ from hieramas_lib.teams.roles import load_roles
 from hieramas_lib.teams.supernode import SKIP
 
 # %%
-run = start_run(
-    "03_supernodes",
-    {
-        "difficulties": difficulties,
-        "seeds": seeds,
-        "versions": versions,
-        "draws": draws,
-        "synthesizer": synthesizer,
-        "reader": reader,
-        "copied": copied,
-        "expert": expert,
-        "decision": decision,
-        "width": width,
-    },
-)
+run = start_notebook("03_supernodes", globals())
 config = run.config
 named = ("synthesizer", "reader", "copied", "expert", "decision")
 check_plan(

@@ -44,7 +44,7 @@ from hieramas_lib.experiments.figures import save_figure
 from hieramas_lib.experiments.graph_drawing import draw_topology
 from hieramas_lib.experiments.plots import density_histogram
 from hieramas_lib.experiments.plots import jaccard_matrix as draw_matrix
-from hieramas_lib.experiments.runs import start_run
+from hieramas_lib.experiments.runs import start_notebook
 from hieramas_lib.experiments.tables import presentable
 from hieramas_lib.teams.graph_pool import reference_pool, uniform_pool
 from hieramas_lib.teams.pool_statistics import (
@@ -57,16 +57,7 @@ from hieramas_lib.teams.pool_statistics import (
 from hieramas_lib.teams.roles import load_roles
 from hieramas_lib.teams.topology import Topology, jaccard
 
-run = start_run(
-    "04_graph_pool",
-    {
-        "seed": seed,
-        "graphs": graphs,
-        "density_low": density_low,
-        "density_high": density_high,
-        "generator": generator,
-    },
-)
+run = start_notebook("04_graph_pool", globals())
 config = run.config
 if config.generator not in ("reference", "uniform"):
     raise ConfigError(f"generator: {config.generator!r} is neither 'reference' nor 'uniform'")

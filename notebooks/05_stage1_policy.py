@@ -69,7 +69,7 @@ from hieramas_lib.experiments.learning_curve.optimum import find_optimum
 from hieramas_lib.experiments.learning_plots import share_areas, training_curves
 from hieramas_lib.experiments.plots import anchors, learning_curve, selection_heatmap
 from hieramas_lib.experiments.records import evaluate
-from hieramas_lib.experiments.runs import start_run
+from hieramas_lib.experiments.runs import start_notebook
 from hieramas_lib.experiments.statistics import (
     Interval,
     mean_over_seeds,
@@ -96,28 +96,7 @@ from hieramas_lib.methods.hieramas import HieraMAS, HieraMASSettings
 from hieramas_lib.methods.single import base, cot
 
 # %%
-run = start_run(
-    "05_stage1_policy",
-    {
-        "benchmark": benchmark,
-        "pool": pool,
-        "budget_usd": budget_usd,
-        "difficulty": difficulty,
-        "seeds": seeds,
-        "width": width,
-        "graphs": graphs,
-        "decision": decision,
-        "strongest": strongest,
-        "alone": alone,
-        "passes": passes,
-        "group": group,
-        "credit": credit,
-        "alpha": alpha,
-        "price": price,
-        "curve_worlds": curve_worlds,
-        "curve_sizes": curve_sizes,
-    },
-)
+run = start_notebook("05_stage1_policy", globals())
 config = run.config
 setting = setting_of(config)
 

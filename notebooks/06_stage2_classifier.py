@@ -85,7 +85,7 @@ from hieramas_lib.experiments.graph_selection.selection import (
 from hieramas_lib.experiments.graph_selection.worlds import SETTINGS, shipped_world
 from hieramas_lib.experiments.learning_plots import reliability_curves
 from hieramas_lib.experiments.plots import anchors
-from hieramas_lib.experiments.runs import start_run
+from hieramas_lib.experiments.runs import start_notebook
 from hieramas_lib.experiments.statistics import (
     mean_over_seeds,
     mean_over_tasks,
@@ -106,30 +106,7 @@ from hieramas_lib.teams.topology import Topology
 from hieramas_lib.teams.utility import utility
 
 # %%
-run = start_run(
-    "06_stage2_classifier",
-    {
-        "benchmark": benchmark,
-        "pool": pool,
-        "budget_usd": budget_usd,
-        "difficulty": difficulty,
-        "seeds": seeds,
-        "width": width,
-        "graphs": graphs,
-        "graphs_per_task": graphs_per_task,
-        "decision": decision,
-        "reads": reads,
-        "rule": rule,
-        "form": form,
-        "epochs": epochs,
-        "batch": batch,
-        "filling": filling,
-        "tests": tests,
-        "worlds": worlds,
-        "labels_there": labels_there,
-        "team": team,
-    },
-)
+run = start_notebook("06_stage2_classifier", globals())
 config = run.config
 setting = setting_of(config)
 

@@ -81,31 +81,13 @@ from hieramas_lib.experiments.method_table import families
 from hieramas_lib.experiments.plots import cost_accuracy
 from hieramas_lib.experiments.pool_choice import pool_of
 from hieramas_lib.experiments.published import published_table
-from hieramas_lib.experiments.runs import start_run
+from hieramas_lib.experiments.runs import start_notebook
 from hieramas_lib.experiments.tables import comparison_table, paired_table, presentable
 from hieramas_lib.learning.stage1 import Stage1Settings
 from hieramas_lib.learning.stage2 import Stage2Settings
 
 # %%
-run = start_run(
-    "07_main_results",
-    {
-        "benchmarks": benchmarks,
-        "methods": methods,
-        "pool": pool,
-        "budget_usd": budget_usd,
-        "difficulty": difficulty,
-        "seeds": seeds,
-        "effort": effort,
-        "width": width,
-        "graphs": graphs,
-        "decision": decision,
-        "strongest": strongest,
-        "passes": passes,
-        "graphs_per_task": graphs_per_task,
-        "tests": tests,
-    },
-)
+run = start_notebook("07_main_results", globals())
 config = run.config
 setting = setting_of(config)
 check_plan(
@@ -185,6 +167,7 @@ found = [
 records = pd.concat([each.records for each in found], ignore_index=True)
 training = pd.concat([each.training for each in found], ignore_index=True)
 run.save_records(records)
+run.save_file("training.csv", training.to_csv(index=False).encode())
 print(f"{planned:,} answers, {training['calls'].sum():,} calls in training")
 
 # %% [markdown]

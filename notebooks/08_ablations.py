@@ -80,33 +80,14 @@ from hieramas_lib.experiments.learning_curve.lab import shipped_lab
 from hieramas_lib.experiments.learning_curve.optimum import find_anchors
 from hieramas_lib.experiments.learning_plots import ablation_bars
 from hieramas_lib.experiments.published import published_table
-from hieramas_lib.experiments.runs import start_run
+from hieramas_lib.experiments.runs import start_notebook
 from hieramas_lib.experiments.tables import presentable
 from hieramas_lib.learning.rewards import PaperReward
 from hieramas_lib.learning.stage1_settings import Stage1Settings
 from hieramas_lib.methods.hieramas import HieraMASSettings
 
 # %%
-run = start_run(
-    "08_ablations",
-    {
-        "variants": variants,
-        "engine": engine,
-        "benchmark": benchmark,
-        "pool": pool,
-        "budget_usd": budget_usd,
-        "difficulty": difficulty,
-        "seeds": seeds,
-        "questions": questions,
-        "width": width,
-        "graphs": graphs,
-        "decision": decision,
-        "passes": passes,
-        "group": group,
-        "credit_questions": credit_questions,
-        "graph_labels": graph_labels,
-    },
-)
+run = start_notebook("08_ablations", globals())
 config = run.config
 setting = setting_of(config)
 

@@ -69,7 +69,7 @@ from hieramas_lib.experiments.effects.topologies import (
 )
 from hieramas_lib.experiments.figures import save_figure
 from hieramas_lib.experiments.graph_drawing import draw_topologies
-from hieramas_lib.experiments.runs import start_run
+from hieramas_lib.experiments.runs import start_notebook
 from hieramas_lib.experiments.statistics import mean_over_seeds
 from hieramas_lib.experiments.tables import presentable
 from hieramas_lib.llms.pool import load_pool
@@ -83,20 +83,7 @@ from hieramas_lib.teams.oracle.questions import halves, more_questions
 from hieramas_lib.teams.roles import load_roles
 
 # %%
-run = start_run(
-    "09_topologies",
-    {
-        "difficulties": difficulties,
-        "seeds": seeds,
-        "search_seeds": search_seeds,
-        "versions": versions,
-        "draws": draws,
-        "llms": llms,
-        "decision": decision,
-        "graphs": graphs,
-        "random_graphs": random_graphs,
-    },
-)
+run = start_notebook("09_topologies", globals())
 config = run.config
 check_plan(
     pool="simulated",

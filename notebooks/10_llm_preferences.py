@@ -73,28 +73,14 @@ from hieramas_lib.experiments.preferences import (
     shares,
 )
 from hieramas_lib.experiments.run_worlds import open_for
-from hieramas_lib.experiments.runs import start_run
+from hieramas_lib.experiments.runs import start_notebook
 from hieramas_lib.experiments.statistics import mean_over_seeds
 from hieramas_lib.experiments.tables import comparison_table, presentable
 from hieramas_lib.learning.stage1 import Stage1Settings
 from hieramas_lib.methods.hieramas import HieraMASSettings
 
 # %%
-run = start_run(
-    "10_llm_preferences",
-    {
-        "benchmarks": benchmarks,
-        "pool": pool,
-        "budget_usd": budget_usd,
-        "difficulty": difficulty,
-        "seeds": seeds,
-        "width": width,
-        "graphs": graphs,
-        "decision": decision,
-        "passes": passes,
-        "variants": variants,
-    },
-)
+run = start_notebook("10_llm_preferences", globals())
 config = run.config
 setting = setting_of(config)
 check_plan(

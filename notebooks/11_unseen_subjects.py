@@ -70,7 +70,7 @@ from hieramas_lib.experiments.figures import save_figure
 from hieramas_lib.experiments.plots import selection_heatmap
 from hieramas_lib.experiments.published import published_table
 from hieramas_lib.experiments.run_worlds import open_for
-from hieramas_lib.experiments.runs import start_run
+from hieramas_lib.experiments.runs import start_notebook
 from hieramas_lib.experiments.statistics import Interval, mcnemar, wilson
 from hieramas_lib.experiments.tables import comparison_table, paired_table, presentable
 from hieramas_lib.experiments.unseen_subjects import (
@@ -86,22 +86,7 @@ from hieramas_lib.methods.hieramas import HieraMASSettings
 from hieramas_lib.tasks.load import load_tasks
 
 # %%
-run = start_run(
-    "11_unseen_subjects",
-    {
-        "pool": pool,
-        "budget_usd": budget_usd,
-        "difficulty": difficulty,
-        "seeds": seeds,
-        "width": width,
-        "graphs": graphs,
-        "decision": decision,
-        "strongest": strongest,
-        "passes": passes,
-        "graphs_per_task": graphs_per_task,
-        "tests": tests,
-    },
-)
+run = start_notebook("11_unseen_subjects", globals())
 config = run.config
 setting = setting_of(config)
 check_plan(

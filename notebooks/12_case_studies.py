@@ -73,7 +73,7 @@ from hieramas_lib.experiments.case_drawing import draw_card
 from hieramas_lib.experiments.figures import save_figure
 from hieramas_lib.experiments.published import published_table
 from hieramas_lib.experiments.run_worlds import open_for
-from hieramas_lib.experiments.runs import start_run
+from hieramas_lib.experiments.runs import start_notebook
 from hieramas_lib.experiments.tables import presentable
 from hieramas_lib.learning.stage1 import Stage1Settings
 from hieramas_lib.learning.stage2 import Stage2Settings
@@ -83,23 +83,7 @@ from hieramas_lib.tasks.task import Grade, Task
 from hieramas_lib.teams.rollout import Rollout
 
 # %%
-run = start_run(
-    "12_case_studies",
-    {
-        "benchmarks": benchmarks,
-        "pool": pool,
-        "budget_usd": budget_usd,
-        "difficulty": difficulty,
-        "seed": seed,
-        "width": width,
-        "graphs": graphs,
-        "decision": decision,
-        "strongest": strongest,
-        "passes": passes,
-        "graphs_per_task": graphs_per_task,
-        "tests": tests,
-    },
-)
+run = start_notebook("12_case_studies", globals())
 config = run.config
 setting = setting_of(config)
 check_plan(

@@ -52,64 +52,25 @@ tests = 0  # questions of the test split, 0 for all
 # %%
 import json
 import sys
-from dataclasses import replace
 
 import pandas as pd
 from tqdm import tqdm
 
-from hieramas_lib.experiments.benchmark import (
-    Benchmark,
-    check_plan,
-    held_out,
-    open_benchmark,
-    setting_of,
-)
+from hieramas_lib.experiments.benchmark import check_plan, held_out, open_benchmark, setting_of
 from hieramas_lib.experiments.figures import save_figure
 from hieramas_lib.experiments.plots import learning_curve
+from hieramas_lib.experiments.qmix import study
 from hieramas_lib.experiments.qmix.mixing_toy import fit_table
 from hieramas_lib.experiments.qmix.qmix_plots import action_bars, round_graphs
-from hieramas_lib.experiments.qmix.talk import (
-    action_shares,
-    edge_shares,
-    evaluate_talk,
-    talk_table,
-)
-from hieramas_lib.experiments.qmix.talking_world import talking_questions, talking_world
-from hieramas_lib.experiments.runs import start_run
-from hieramas_lib.experiments.statistics import Interval, mean_over_seeds
+from hieramas_lib.experiments.qmix.talk import action_shares, edge_shares, talk_table
+from hieramas_lib.experiments.runs import start_notebook
 from hieramas_lib.experiments.tables import comparison_table, paired_table, presentable
-from hieramas_lib.learning.qmix.actions import LABELS, graph_of
-from hieramas_lib.learning.qmix.settings import (
-    NetworkSettings,
-    QMixReward,
-    QMixSettings,
-    TrainingSettings,
-)
-from hieramas_lib.methods.agent_qmix import AgentQMix, ConstantActions, RandomActions
-from hieramas_lib.methods.fixed import decision_alone
+from hieramas_lib.learning.qmix.actions import graph_of
+from hieramas_lib.learning.qmix.settings import QMixReward, QMixSettings, TrainingSettings
 from hieramas_lib.paths import data_path
 
 # %%
-run = start_run(
-    "13_agent_qmix",
-    {
-        "benchmark": benchmark,
-        "pool": pool,
-        "budget_usd": budget_usd,
-        "difficulty": difficulty,
-        "seeds": seeds,
-        "agents": agents,
-        "rounds": rounds,
-        "agent_llms": agent_llms,
-        "decision": decision,
-        "mode": mode,
-        "w_acc": w_acc,
-        "w_tok": w_tok,
-        "episodes": episodes,
-        "scripted_episodes": scripted_episodes,
-        "tests": tests,
-    },
-)
+run = start_notebook("13_agent_qmix", globals())
 config = run.config
 setting = setting_of(config)
 check_plan(
@@ -122,25 +83,15 @@ check_plan(
 )
 print(run)
 
-
 # %%
-MIXERS = ("qmix", "vdn", "independent")
-
-
-def settings_of(mixer: str) -> QMixSettings:
-    """Return the settings of a learner; the parameters above are checked here."""
-    return QMixSettings(
-        llms=tuple(config.agent_llms),
-        agents=config.agents,
-        rounds=config.rounds,
-        mode=config.mode,
-        reward=QMixReward(config.w_acc, config.w_tok),
-        network=NetworkSettings(mixer=mixer),
-        training=TrainingSettings(episodes=config.episodes),
-    )
-
-
-common = settings_of("qmix")
+settings = QMixSettings(
+    llms=tuple(config.agent_llms),
+    agents=config.agents,
+    rounds=config.rounds,
+    mode=config.mode,
+    reward=QMixReward(config.w_acc, config.w_tok),
+    training=TrainingSettings(episodes=config.episodes),
+)
 scripted = QMixSettings(training=TrainingSettings(episodes=config.scripted_episodes))
 
 # %% [markdown]
@@ -240,16 +191,26 @@ pd.DataFrame(
 # number, the round, whether it gave an answer, **how many others gave the same**, its tokens so
 # far, and its place in the last graph. A graph network passes that along the edges, a recurrent unit
 # remembers it, and a small network gives a value to each of the six actions. The weights are shared by all
-# agents; the mixer exists in training only.
+# agents.
+#
+# How is one number, paid at the end, turned into advice for three agents and two rounds? The mixer is the
+# answer to "which agent?": during training it sees everything and adjusts all agents' values at
+# once, so that their mixture predicts the reward; at test it is gone, and each agent takes its own
+# best action. That this is also best for the team, within what the mixer can represent, is what
+# monotonicity is for. The answer to "which round?" is *temporal differences*: the last choice is held
+# against the reward, an earlier one against what the situation it led to is worth, as a slowly moving copy
+# of the networks sees it. The published code leaves the last choice out of the loss, so that no reward
+# ever arrives, and never moves the copy; both are tests here.
 
 # %%
 rows_of = {"right, 6,000 tokens": (1, 6000), "wrong, 6,000 tokens": (0, 6000)}
 pd.Series(
     {
-        name: common.reward.w_acc * right - 0.1 * used / 10_000
+        name: settings.reward.w_acc * right - 0.1 * used / 10_000
         for name, (right, used) in rows_of.items()
     }
 )
+
 
 # %% [markdown]
 # ## A world where the right thing is known
@@ -263,68 +224,29 @@ pd.Series(
 # speak on hard ones gets everything. What tells the two apart is seen: after the first round agents agree
 # on easy questions, and differ on hard ones.
 
-
 # %%
-async def in_scripted_world(seed: int) -> pd.DataFrame:
-    """Train the three learners on 24 questions; answer 24 others with them and without."""
-    world, train, new = talking_world(), talking_questions(24), talking_questions(24, first=100)
-    given = (world.space, world.llms)
-    methods = []
-    for mixer in MIXERS:
-        settings = replace(scripted, network=NetworkSettings(mixer=mixer))
-        methods.append(AgentQMix(*given, world.encoder, settings, seed))
-        await methods[-1].fit(train, [])
-    untrained = AgentQMix(*given, world.encoder, scripted, seed)
-    untrained.name = "QMIX, untrained"
-    untrained.start(train)
-    methods += [untrained, methods[0].best_constant(), RandomActions(*given, scripted, seed)]
-    methods.append(ConstantActions("All solo", *given, scripted, (0, 0, 0)))
-    pool = world.llms.pool
-    frames = [(await evaluate_talk(m, new, pool=pool, seed=seed))[0] for m in methods]
-    return pd.concat(frames, ignore_index=True)
-
-
-# %%
-known = pd.concat(
-    [await in_scripted_world(seed) for seed in tqdm(config.seeds, desc="seeds", file=sys.stdout)],
-    ignore_index=True,
-)
-known_table = known.pivot_table(
-    index="method", columns="subject", values=["correct", "messages"], sort=False
-)
-known_table.columns = [f"{value}_{kind}" for value, kind in known_table.columns]
-known_table.insert(0, "correct", known.groupby("method")["correct"].mean())
-known_table = known_table.reset_index()
+seeds_bar = {"desc": "seeds", "file": sys.stdout}
+solved = [await study.scripted_study(scripted, seed) for seed in tqdm(config.seeds, **seeds_bar)]
+known = pd.concat([one.records for one in solved], ignore_index=True)
+known_table = study.by_subject(known)
 run.save_table(
     known_table,
     "scripted",
-    f"Scripted world: share of right answers and messages delivered, 24 new questions, {len(config.seeds)} "
-    f"seeds, {config.scripted_episodes} episodes. The best constant is right in 2 of 3.",
+    f"Scripted world: share of right answers and messages delivered, 24 new questions, "
+    f"{len(config.seeds)} seeds, {config.scripted_episodes} episodes.",
     simulated=True,
 )
 presentable(known_table)
 
 # %% [markdown]
-# Intervals are over trainings (seeds): the questions are all alike.
-
+# Intervals are over trainings (seeds), as the questions are all alike. A learner that is stuck at 5 of 6
+# has found who should speak on hard questions, and still lets one agent be confused on easy ones: a local
+# optimum, from which no single agent gets away by changing only its own action.
 
 # %%
-def over_seeds(frame: pd.DataFrame, ours: str, other: str) -> Interval:
-    """Return the mean difference in share of right answers between two methods."""
-    by_seed = frame.pivot_table(index="seed", columns="method", values="correct")
-    return mean_over_seeds(by_seed[ours] - by_seed[other])
-
-
-def talks_more(frame: pd.DataFrame, method: str) -> Interval:
-    """Return messages where first answers differ minus messages where they agree."""
-    own = frame[frame["method"] == method].astype({"agreed": bool})
-    by_seed = own.pivot_table(index="seed", columns="agreed", values="messages")
-    return mean_over_seeds((by_seed[False] - by_seed[True]).dropna())
-
-
-known_gain = over_seeds(known, "Agent Q-Mix", "QMIX, untrained")
-known_over_constant = over_seeds(known, "Agent Q-Mix", "Best constant actions")
-known_talk = talks_more(known, "Agent Q-Mix")
+known_gain = study.gain_over_seeds(known, "Agent Q-Mix", study.UNTRAINED)
+known_over_constant = study.gain_over_seeds(known, "Agent Q-Mix", "Best constant actions")
+known_talk = study.more_talk_over_seeds(known, "Agent Q-Mix")
 print("QMIX minus untrained:", known_gain)
 print("QMIX minus best constant:", known_over_constant)
 print("more messages on hard questions:", known_talk)
@@ -338,32 +260,7 @@ print("more messages on hard questions:", known_talk)
 
 
 # %%
-async def methods_of(world: Benchmark, seed: int) -> list:
-    """Return all learners, trained, and what they are compared with."""
-    given = (world.space, world.llms)
-    learners = [
-        AgentQMix(*given, world.encoder, settings_of(mixer), seed) for mixer in (*MIXERS, "qmix")
-    ]
-    for learner in learners[:3]:
-        await learner.fit(world.train, world.val)
-    untrained = learners[3]
-    untrained.name = "QMIX, untrained"
-    untrained.start(world.train)
-    constants = [
-        ConstantActions(f"All {LABELS[action]}", *given, common, (action,) * config.agents)
-        for action in (0, 1)
-    ]
-    return [
-        *learners,
-        learners[0].best_constant(),
-        *constants,
-        RandomActions(*given, common, seed),
-        decision_alone(*given),
-    ]
-
-
-# %%
-async def answers(seed: int) -> tuple[list, pd.DataFrame, dict]:
+async def in_world(seed: int) -> study.TalkStudy:
     """Open a new world, train in it, and answer the test questions in all ways."""
     world = open_benchmark(
         config.benchmark,
@@ -376,17 +273,14 @@ async def answers(seed: int) -> tuple[list, pd.DataFrame, dict]:
         decision=config.decision,
     )
     run.watch(world.llms)
-    methods, tasks = await methods_of(world, seed), world.test[: config.tests or None]
-    done = {m.name: await evaluate_talk(m, tasks, pool=world.llms.pool, seed=seed) for m in methods}
-    frame = pd.concat([records for records, _ in done.values()], ignore_index=True)
-    return methods, frame, {name: rollouts for name, (_, rollouts) in done.items()}
+    return await study.talk_study(world, world.test[: config.tests or None], settings, seed)
 
 
 # %%
 test = held_out(config.benchmark)[: config.tests or None]
-planned = len(config.seeds) * 9 * len(test)  # nine ways to answer every test question
-results = [await answers(seed) for seed in tqdm(config.seeds, desc="seeds", file=sys.stdout)]
-records = pd.concat([frame for _, frame, _ in results], ignore_index=True)
+planned = len(config.seeds) * study.WAYS * len(test)
+studies = {seed: await in_world(seed) for seed in tqdm(config.seeds, **seeds_bar)}
+records = pd.concat([one.records for one in studies.values()], ignore_index=True)
 run.save_records(records)
 print(f"{planned:,} answers")
 
@@ -396,21 +290,14 @@ print(f"{planned:,} answers")
 # Reward of the episodes while training, random actions included, as a running mean over 80 episodes.
 # The band goes from the lowest to the highest seed. A curve that rises little is to be expected where
 # even random talk is nearly as good as the best: the horizontal lines show how much there is to gain.
+# One episode is right or wrong, so that a mean of 80 has a standard error of four points by itself; a
+# difference of one point between two joint actions, the order of what is at stake here, would take some
+# thousands of episodes *each* to be seen, and there are 216 of them. That is why a learner must share what
+# it learns between situations, and why one should not be surprised if it cannot.
 
 # %%
-LEARNERS = [method.name for method in results[0][0][:3]]
-
-
-def curve(place: int) -> pd.DataFrame:
-    """Return the smoothed rewards of one learner, a column a seed."""
-    columns = {
-        seed: {step.episodes: step.reward for step in methods[place].history}
-        for seed, (methods, _, _) in zip(config.seeds, results, strict=True)
-    }
-    return pd.DataFrame(columns).rolling(min(10, len(columns[config.seeds[0]]))).mean().dropna()
-
-
-curves = {name: curve(place) for place, name in enumerate(LEARNERS)}
+curves = study.reward_curves(studies)
+learners = list(curves)
 tokens = records["prompt_tokens"] + records["completion_tokens"]
 records["reward"] = config.w_acc * records["correct"] - config.w_tok * tokens / 10_000
 earned = records.groupby("method", sort=False)["reward"].mean()
@@ -418,14 +305,14 @@ save_figure(
     run,
     learning_curve(
         {name: frame.to_numpy().T for name, frame in curves.items()},
-        curves[LEARNERS[0]].index.to_numpy(),
+        curves[learners[0]].index.to_numpy(),
         xlabel="training episodes",
         ylabel="reward of an episode",
         levels={n: earned[n] for n in ("All solo", "All broadcast", "Random actions")},
     ),
     "learning_curve",
     caption=f"Reward while training on {config.benchmark} ({setting.text}), running mean over 80 "
-    f"episodes; mean of {len(results)} seeds, band from lowest to highest. Lines: held-out questions.",
+    f"episodes; mean of {len(studies)} seeds, band from lowest to highest. Lines: held-out questions.",
     simulated=setting.simulated,
     alt="Reward against episodes for three learners, with three horizontal levels.",
 )
@@ -434,21 +321,23 @@ save_figure(
 # ## What the agents do
 #
 # Shares of the six actions before each round, over all agents, test questions and seeds. A policy that
-# takes one action always would be a bar of one colour: the constant policy of the published runs.
+# takes one action always would be a bar of one colour for each agent: the constant policy of the published
+# runs. Compare with the untrained bars: what training changed is the difference between the two, and not
+# the mixture of colours as such.
 
 # %%
 rollouts = {
-    name: [rollout for _, _, by_name in results for rollout in by_name[name]]
+    name: [rollout for one in studies.values() for rollout in one.rollouts[name]]
     for name in records["method"].unique()
 }
-shown = [*LEARNERS, "QMIX, untrained"]
+shown = [*learners, study.UNTRAINED]
 actions = {name: action_shares(rollouts[name]) for name in shown}
 save_figure(
     run,
     action_bars(actions),
     "actions",
     caption=f"Share of each action before each round that has a choice, over agents, "
-    f"{len(test)} test questions and {len(results)} seeds ({setting.text}).",
+    f"{len(test)} test questions and {len(studies)} seeds ({setting.text}).",
     simulated=setting.simulated,
     alt="Stacked bars of six actions, one bar for each policy and round.",
 )
@@ -458,10 +347,10 @@ save_figure(
 # head read the one at its tail. Nothing can be read in the first round of synchronous rounds.
 
 # %%
-names = results[0][0][0].agents.cast.roles.names
+names = studies[config.seeds[0]].learners[0].agents.cast.roles.names
 graphs = {
     f"{title}, round {number + 1}": shares
-    for title, name in (("trained", "Agent Q-Mix"), ("untrained", "QMIX, untrained"))
+    for title, name in (("trained", "Agent Q-Mix"), ("untrained", study.UNTRAINED))
     for number, shares in enumerate(edge_shares(rollouts[name], names))
     if shares.any()
 }
@@ -470,7 +359,7 @@ save_figure(
     round_graphs(graphs, names),
     "round_graphs",
     caption="Who reads whom in each round under QMIX, trained and untrained, in percent of the "
-    f"test questions over {len(results)} seeds ({setting.text}).",
+    f"test questions over {len(studies)} seeds ({setting.text}).",
     simulated=setting.simulated,
     alt="Agents on a circle with arrows, one panel for each policy and round.",
 )
@@ -479,7 +368,9 @@ save_figure(
 # ## The table
 #
 # Accuracy, utility, tokens and calls for each item. Two columns say how much was talked: tokens, and
-# the messages delivered.
+# the messages delivered. The row to look at first is "All broadcast" against "All solo": that is what
+# talk is worth here at most, and every learner has to be seen in relation to it. "Decision LLM alone" makes
+# one call instead of N · T + 1; what the others add to it is what a team of agents is worth.
 
 # %%
 table = comparison_table(records)
@@ -509,7 +400,7 @@ presentable(differences)
 # Random actions cannot tell the two apart: their difference shows how large one has to be to count.
 
 # %%
-talk = talk_table(records, [*LEARNERS, "QMIX, untrained", "Random actions"])
+talk = talk_table(records, [*learners, study.UNTRAINED, "Random actions"])
 run.save_table(
     talk,
     "talk",
@@ -549,20 +440,20 @@ def sentence(row: pd.Series) -> str:
     return f"Agent Q-Mix {word} “{row.method}”: {100 * row.accuracy_gain:+.1f} points of accuracy [{100 * low:+.1f}, {100 * high:+.1f}]."
 
 
-def verdict(text: str, gap: Interval) -> str:
+def verdict(text: str, gap: study.Interval) -> str:
     """Say whether a difference over seeds is one."""
-    word = "more" if gap.low > 0 else "less" if gap.high < 0 else "neither more nor less"
-    return f"{text}: {word} ({gap}, interval over {len(config.seeds)} seeds)."
+    word = "above 0" if gap.low > 0 else "below 0" if gap.high < 0 else "not told apart from 0"
+    return f"{text}: {gap}, over {len(config.seeds)} seeds, {word}."
 
 
 conclusions = [
-    verdict("Scripted world, QMIX is right more or less often than untrained", known_gain),
-    verdict("Scripted world, than the best constant joint action", known_over_constant),
-    verdict("Scripted world, messages on hard questions than on easy ones", known_talk),
+    verdict("Scripted world, share of right answers, QMIX minus untrained", known_gain),
+    verdict("The same minus the best constant joint action", known_over_constant),
+    verdict("Scripted world, messages of QMIX on hard minus on easy questions", known_talk),
     *(sentence(row) for _, row in differences.iterrows()),
     verdict(
-        f"{config.benchmark}, messages where the agents' first answers differ than where they agree",
-        talks_more(records, "Agent Q-Mix"),
+        f"{config.benchmark}, messages of QMIX where first answers differ minus where they agree",
+        study.more_talk_over_seeds(records, "Agent Q-Mix"),
     ),
 ]
 largest = {name: frame.to_numpy().max() for name, frame in actions.items()}

@@ -71,30 +71,13 @@ from hieramas_lib.experiments.figures import save_figure
 from hieramas_lib.experiments.method_table import check_methods, make_method
 from hieramas_lib.experiments.published import published_table
 from hieramas_lib.experiments.robustness import CLEAN, drop_table, robustness_records
-from hieramas_lib.experiments.runs import start_run
+from hieramas_lib.experiments.runs import start_notebook
 from hieramas_lib.experiments.statistics import Interval
 from hieramas_lib.experiments.tables import comparison_table, presentable
 from hieramas_lib.llms.faulty_service import Fault, FaultyService
 
 # %%
-run = start_run(
-    "14_robustness",
-    {
-        "benchmark": benchmark,
-        "pool": pool,
-        "budget_usd": budget_usd,
-        "difficulty": difficulty,
-        "seeds": seeds,
-        "methods": methods,
-        "faults": faults,
-        "trained_with": trained_with,
-        "width": width,
-        "graphs": graphs,
-        "decision": decision,
-        "strongest": strongest,
-        "tests": tests,
-    },
-)
+run = start_notebook("14_robustness", globals())
 config = run.config
 setting = setting_of(config)
 check_plan(

@@ -29,10 +29,10 @@ title = "Learned multi-LLM teams"  # heading of the report
 import pandas as pd
 
 from hieramas_lib.experiments.report import finished_runs, write_report
-from hieramas_lib.experiments.runs import start_run
+from hieramas_lib.experiments.runs import start_notebook
 from hieramas_lib.paths import ROOT
 
-run = start_run("15_report", {"title": title})
+run = start_notebook("15_report", globals())
 print(run)
 
 # %% [markdown]

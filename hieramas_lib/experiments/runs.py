@@ -210,6 +210,23 @@ def start_run(experiment: str, parameters: Mapping[str, Any]) -> Run:
     return run
 
 
+def start_notebook(experiment: str, namespace: Mapping[str, Any]) -> Run:
+    """Open the run of the notebook ``experiment`` with the parameters as they stand in its kernel.
+
+    Args:
+        experiment: The notebook's own name.
+        namespace: Its ``globals()``; what the parameters cell does not declare is not looked at.
+
+    Raises:
+        ConfigError: the parameters cell was not run, or a value has the wrong type.
+    """
+    declared = [parameter.name for parameter in read_parameters(NOTEBOOKS / f"{experiment}.ipynb")]
+    missing = [name for name in declared if name not in namespace]
+    if missing:
+        raise ConfigError(f"{experiment}: {', '.join(missing)}: run the parameters cell first")
+    return start_run(experiment, {name: namespace[name] for name in declared})
+
+
 def resolve_run(experiment: str, parameters: Mapping[str, Any]) -> RunConfig:
     """Check ``parameters`` of ``experiment`` and fill in its notebook's defaults."""
     if not experiment or Path(experiment).name != experiment:

@@ -1,6 +1,6 @@
 """Stage 1 measured against the optimum, and what it takes (design 8, 14).
 
-Run ``hieramas bench learning``, some five minutes of one core; as a script it takes sizes, worlds,
+Run ``hieramas bench learning``, some six minutes of one core; as a script it takes sizes, worlds,
 training seeds and passes: ``python tests/bench/bench_learning.py 18,72 200,201 10 1`` is a quick
 look. With one pass a question is asked G = 4 times. Worlds 100 to 107 are those that settings were
 chosen on.

@@ -10,7 +10,7 @@ import pytest
 
 from hieramas_lib.errors import ConfigError
 from hieramas_lib.experiments import runs
-from hieramas_lib.experiments.runs import IncompleteRun, start_run, status
+from hieramas_lib.experiments.runs import IncompleteRun, start_notebook, start_run, status
 
 FRAME = pd.DataFrame({"method": ["a", "b"], "value": [0.25, 0.5]})
 
@@ -140,6 +140,22 @@ def test_notebook_of_that_name_checks_names_and_types(
         start_run("05_demo", {"rates": 1})
     with pytest.raises(ConfigError, match="Fix: give a list"):
         start_run("05_demo", {"seeds": "[1]"})
+
+
+def test_a_notebook_gives_its_globals_and_only_its_parameters_are_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cell = {
+        "cell_type": "code",
+        "metadata": {"tags": ["parameters"]},
+        "source": ["seeds = [0]  # seeds\n", "rate = 0.5  # a rate"],
+    }
+    (tmp_path / "05_demo.ipynb").write_text(json.dumps({"cells": [cell]}))
+    monkeypatch.setattr(runs, "NOTEBOOKS", tmp_path)
+    run = start_notebook("05_demo", {"seeds": [3], "rate": 0.1, "other": object()})
+    assert run.config.plain() == {"seeds": [3], "rate": 0.1}
+    with pytest.raises(ConfigError, match="05_demo: rate: run the parameters cell first"):
+        start_notebook("05_demo", {"seeds": [3]})
 
 
 def test_experiment_must_be_a_plain_name() -> None:

@@ -15,7 +15,6 @@ import nbformat
 import pytest
 import yaml
 
-from hieramas_lib.experiments.config import read_parameters
 from hieramas_lib.experiments.execution.notebooks import LAST
 from hieramas_lib.experiments.pairing import render, sources
 from hieramas_lib.paths import ROOT
@@ -27,6 +26,7 @@ SMALL: dict[str, dict[str, Any]] = yaml.safe_load((HERE / "small.yaml").read_tex
 """Parameters with which a notebook runs in seconds, by notebook."""
 
 LONGEST_CELL = 40
+MORE_PROSE = 1.5
 RUN_LIMIT_S = 300
 FORBIDDEN = re.compile(
     r"(?:/home|/Users|/root|/work|/tmp|/mnt|/opt)/\w|[A-Z]:\\\\"  # somebody's machine
@@ -127,15 +127,11 @@ def test_outputs_are_stripped_and_the_kernel_is_plain(source: Path) -> None:
 
 @notebook
 def test_parameters_reach_the_run_under_the_notebooks_name(source: Path) -> None:
-    declared = [p.name for p in read_parameters(source.with_suffix(".ipynb"))]
-    (call,) = calls_of("start_run", syntax_tree(source))
+    (call,) = calls_of("start_notebook", syntax_tree(source))
     name, values = call.args
     assert isinstance(name, ast.Constant)
     assert name.value == source.stem
-    assert isinstance(values, ast.Dict), "write the parameters as {name: name, ...}"
-    given = [ast.literal_eval(key) for key in values.keys if key is not None]
-    assert given == declared
-    assert [v.id for v in values.values if isinstance(v, ast.Name)] == declared
+    assert ast.unparse(values) == "globals()"
 
 
 @notebook
@@ -175,6 +171,14 @@ def test_cells_are_short_and_the_headings_in_order(source: Path) -> None:
     assert levels[0] == 1
     assert levels.count(1) == 1
     assert all(b - a <= 1 for a, b in pairwise(levels))
+
+
+@notebook
+def test_prose_outweighs_code(source: Path) -> None:
+    words = {"markdown": 0, "code": 0}
+    for cell in paired(source).cells:
+        words[cell.cell_type] += len(cell.source.split())
+    assert words["markdown"] >= MORE_PROSE * words["code"], words
 
 
 @notebook

@@ -156,7 +156,7 @@ def _finish(plan: Plan) -> None:
     if runs.status(plan.folder) != "written":
         raise NotebookFailed(
             f"{plan.experiment}: no finished run in {plan.folder}. The notebook must call "
-            f'start_run("{plan.experiment}", ...) with its own parameters, and run.finish()'
+            f'start_notebook("{plan.experiment}", globals()), and run.finish()'
         )
     runs.mark_complete(plan.folder)
 

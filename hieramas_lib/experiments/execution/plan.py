@@ -15,7 +15,9 @@ from hieramas_lib.experiments.execution.notebooks import LAST
 from hieramas_lib.experiments.parameter_checks import KNOWN, check_parameters
 from hieramas_lib.paths import results_path
 
-_STARTED = re.compile(r"""^[^#\n]*\bstart_run\(\s*(["'])(?P<name>[^"'\n]*)\1""", re.MULTILINE)
+_STARTED = re.compile(
+    r"""^[^#\n]*\bstart_(?:run|notebook)\(\s*(["'])(?P<name>[^"'\n]*)\1""", re.MULTILINE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,5 +91,5 @@ def _refuse_name_of_another(notebook: Path) -> None:
     if (started := _STARTED.search(code)) and started["name"] != notebook.stem:
         raise ConfigError(
             f"{notebook.name}: it starts the run of {started['name']!r}. Fix: rename the first "
-            f"argument of start_run to {notebook.stem!r}"
+            f"argument of start_notebook to {notebook.stem!r}"
         )

@@ -103,11 +103,15 @@ def cost_table(runs: PooledRuns) -> "pd.DataFrame":
 
 def training_table(runs: PooledRuns) -> "pd.DataFrame":
     """Table 11: cost of training, means over seeds."""
-    costs = runs.rows("training.csv").rename(columns={"cost_usd": "training_usd"})
-    means = costs.groupby(["method", "benchmark"], sort=False)[
-        ["train_tasks", "calls", "training_usd", "cost_reference"]
-    ].mean()
-    return means.rename(columns={"cost_reference": "reference_calls"}).reset_index()
+    costs = runs.rows("training.csv").groupby(["method", "benchmark"], sort=False)
+    means = costs.agg(
+        train_tasks=("train_tasks", "max"),
+        training_calls=("calls", "mean"),
+        training_usd=("cost_usd", "mean"),
+        reference_calls=("cost_reference", "mean"),
+    )
+    means["training_calls"] = means["training_calls"].round().astype(int)
+    return means.reset_index()
 
 
 def unseen_table(runs: PooledRuns) -> "pd.DataFrame":

@@ -58,7 +58,7 @@ def round_graphs(shares: "Mapping[str, ArrayLike]", names: Sequence[str]) -> "Fi
     from matplotlib import pyplot
 
     with style():
-        height = 0.85 * PAGE / max(2, len(shares)) + 0.4
+        height = 0.77 * PAGE / max(2, len(shares)) + 0.3
         figure, grid = pyplot.subplots(1, len(shares), figsize=(PAGE, height), squeeze=False)
         pyplot.close(figure)
         for axes, (title, values) in zip(grid[0], shares.items(), strict=True):
@@ -77,7 +77,7 @@ def _circle(axes: "Axes", shares: "np.ndarray[tuple[int, ...], np.dtype[np.float
         axes.annotate(
             "", xy=tuple(places[v]), xytext=tuple(places[u]),
             arrowprops={
-                "arrowstyle": "-|>", "shrinkA": 19, "shrinkB": 19, "linewidth": 0.4 + 2.2 * share,
+                "arrowstyle": "-|>", "shrinkA": 22, "shrinkB": 24, "linewidth": 0.4 + 2.2 * share,
                 "alpha": 0.25 + 0.75 * share, "color": "#0072B2",
                 "connectionstyle": "arc3,rad=0.16",
             },
@@ -88,8 +88,8 @@ def _circle(axes: "Axes", shares: "np.ndarray[tuple[int, ...], np.dtype[np.float
         axes.text(x, y, f"{100 * share:.0f}", ha="center", va="center", size=6, color="#222222")
     for (x, y), name in zip(places, names, strict=True):
         axes.text(
-            x, y, name.replace(" ", "\n"), ha="center", va="center", size=6,
-            bbox={"boxstyle": "round,pad=0.35", "facecolor": "white", "edgecolor": "#333333"},
+            x, y, name.replace(" ", "\n"), ha="center", va="center", size=5.5,
+            bbox={"boxstyle": "round,pad=0.3", "facecolor": "white", "edgecolor": "#333333"},
         )  # fmt: skip
     low = places[:, 1].min() - 0.4
     axes.set(xlim=(-1.5, 1.5), ylim=(low, 1.4), aspect="equal")

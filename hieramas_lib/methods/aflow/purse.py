@@ -1,5 +1,6 @@
 """What a search may spend: a limit that is never passed, whatever a call turns out to cost."""
 
+import asyncio
 from typing import Final
 
 from hieramas_lib.errors import BudgetExceeded, CallError, ConfigError
@@ -17,8 +18,10 @@ class PurseEmpty(BudgetExceeded):
 class Purse:
     """Sends calls on as long as even their worst case fits, calls in flight counted at theirs.
 
-    Costs are counted as if nothing were cached, so that a search that is run again ends where it
-    ended before. A call that failed may have been billed and counts at its worst case.
+    A call that fits only without those in flight waits for one of them to end. Costs are counted
+    as if nothing were cached. So a search that is run again, from the cache or with other
+    latencies, ends where it ended before, but for the last call that just fits or just does not.
+    A call that failed may have been billed and counts at its worst case.
 
     Args:
         llms: Where calls go.
@@ -39,6 +42,8 @@ class Purse:
         self._unit = llms.pool.reference_cost
         self._limit_usd = limit * self._unit
         self._spent_usd = self._held_usd = 0.0
+        self._in_flight = 0
+        self._ended = asyncio.Event()
 
     @property
     def spent(self) -> float:
@@ -57,16 +62,23 @@ class Purse:
             Exception: what the service raises.
         """
         worst = worst_case_usd(self._llms.pool[request.model], request)
-        if self._spent_usd + self._held_usd + worst > self._limit_usd:
-            raise PurseEmpty(f"{LIMIT}: {self.spent:.1f} reference calls are spent", "usd")
+        while self._spent_usd + self._held_usd + worst > self._limit_usd:
+            if not self._in_flight or self._spent_usd + worst > self._limit_usd:
+                raise PurseEmpty(f"{LIMIT}: {self.spent:.1f} reference calls are spent", "usd")
+            self._ended.clear()
+            await self._ended.wait()
         self._held_usd += worst
+        self._in_flight += 1
         try:
             completion = await self._llms.complete(request)
         except CallError:
             self._spent_usd += worst
             raise
+        else:
+            cost = completion.cost_usd
+            self._spent_usd += worst if cost is None else cost
         finally:
             self._held_usd -= worst
-        cost = completion.cost_usd
-        self._spent_usd += worst if cost is None else cost
+            self._in_flight -= 1
+            self._ended.set()
         return completion

@@ -121,33 +121,38 @@ def test_without_a_price_no_limit_can_hold():
 class Slow:
     """Takes its time, and costs less than it might; the tenth call fails."""
 
+    def __init__(self) -> None:
+        self.under_way: list[int] = [0]
+
     async def complete(self, request: ChatRequest) -> Completion:
+        self.under_way.append(self.under_way[-1] + 1)
         await asyncio.sleep(0.01)
+        self.under_way.append(self.under_way[-1] - 1)
         if request.sample == 9:
             raise CallError("timeout", "too slow")
         return Completion("x", "stop", 0, 10, 1e-5, 1.0, False, "")
 
 
 def test_the_purse_counts_calls_in_flight_and_failed_ones_at_their_worst():
+    """Calls that have no room beside those in flight wait; what is refused has none at all."""
     price = Price(input=1.0, output=1.0, date="2026-11-01", source="toy")
     spec = LLMSpec(name="m", client="simulated", model="m", family="m", profile="m", price=price)
     pool = LLMPool(name="toy", skip_profile="none", reference="m", llms=(spec,))
-    unit = pool.reference_cost
-    purse = Purse(LLMService(pool, {"m": Slow()}, CallStore(None)), 0.0005 / unit)
+    unit, slow = pool.reference_cost, Slow()
+    purse = Purse(LLMService(pool, {"m": slow}, CallStore(None)), 0.0005 / unit)
 
-    def request(sample: int) -> ChatRequest:  # 0.0002 dollars at worst
-        return ChatRequest("m", (), max_tokens=200, sample=sample)
-
-    async def five() -> list:
-        calls = [purse.complete(request(sample)) for sample in range(5)]
+    async def ask(*samples: int) -> list:  # each 0.0002 dollars at worst, 0.00001 in fact
+        requests = [ChatRequest("m", (), max_tokens=200, sample=sample) for sample in samples]
+        calls = [purse.complete(request) for request in requests]
         return await asyncio.gather(*calls, return_exceptions=True)
 
-    outcomes = asyncio.run(five())
-    assert [isinstance(each, PurseEmpty) for each in outcomes] == [False] * 2 + [True] * 3
-    assert purse.spent * unit == pytest.approx(2e-5)
-    with pytest.raises(CallError):
-        asyncio.run(purse.complete(request(9)))
-    assert purse.spent * unit == pytest.approx(2.2e-4)
+    assert all(isinstance(each, Completion) for each in asyncio.run(ask(0, 1, 2, 3, 4)))
+    assert max(slow.under_way) == 2 and purse.spent * unit == pytest.approx(5e-5)
+    (failed,) = asyncio.run(ask(9))
+    assert isinstance(failed, CallError) and purse.spent * unit == pytest.approx(2.5e-4)
+    outcomes = asyncio.run(ask(*range(10, 20)))
+    assert [isinstance(each, PurseEmpty) for each in outcomes] == [False] * 6 + [True] * 4
+    assert purse.spent * unit == pytest.approx(3.1e-4)
 
 
 SMALL = dict(rounds=4, patience=9)
