@@ -60,7 +60,7 @@ import sys
 import pandas as pd
 from tqdm import tqdm
 
-from hieramas_lib.experiments.benchmark import check_plan, held_out, open_benchmark, setting_of
+from hieramas_lib.experiments.benchmark import check_plan, held_out, setting_of
 from hieramas_lib.experiments.comparison import (
     PARTS,
     Comparison,
@@ -81,6 +81,7 @@ from hieramas_lib.experiments.method_table import families
 from hieramas_lib.experiments.plots import cost_accuracy
 from hieramas_lib.experiments.pool_choice import pool_of
 from hieramas_lib.experiments.published import published_table
+from hieramas_lib.experiments.run_worlds import open_for
 from hieramas_lib.experiments.runs import start_notebook
 from hieramas_lib.experiments.tables import comparison_table, paired_table, presentable
 from hieramas_lib.learning.stage1 import Stage1Settings
@@ -112,6 +113,12 @@ print(run, f"{len(names)} methods", sep="\n")
 # paper's test sets have 64, 90 and 125 questions: most gaps in its main table are 3 to 6 questions.
 # That is why every number here has an interval, and why methods are compared on the *same*
 # questions: there, what counts is only where they differ.
+#
+# McNemar's test makes this exact. If two methods were equally good, then each question that only one of
+# them gets right would be a coin toss between the two. With six such questions, five or more for one side
+# come up in 2 · (6 + 1) / 2⁶ = 14/64 = 22 % of all cases: no evidence of anything. And with 27 methods in a
+# table, one in twenty comparisons would be "significant" by luck alone; Holm's correction, in the last
+# column of the table of differences, raises each p for the number of comparisons.
 
 # %%
 from hieramas_lib.experiments.statistics import mcnemar, wilson
@@ -139,17 +146,7 @@ print("6 questions differ, 5 for us: p =", mcnemar([True] * 5 + [False], [False]
 # %%
 async def results(name: str, seed: int) -> Comparison:
     """Train and ask all methods on one benchmark in one world."""
-    world = open_benchmark(
-        name,
-        pool=config.pool,
-        budget_usd=config.budget_usd,
-        difficulty=config.difficulty,
-        seed=seed,
-        graphs=config.graphs,
-        width=config.width,
-        decision=config.decision,
-    )
-    run.watch(world.llms)
+    world = open_for(run, name, seed)
     tasks = world.test[: config.tests or None]
     llm, effort = config.strongest, config.effort
     return await compare_methods(names, world, tasks, seed=seed, llm=llm, effort=effort, ours=ours)
@@ -175,6 +172,17 @@ print(f"{planned:,} answers, {training['calls'].sum():,} calls in training")
 #
 # Accuracy with its Wilson interval (clustered by question), utility, cost, tokens and calls for each
 # item. Answers that were empty, unparsable or did not come back are never correct, and are counted.
+#
+# **How to read it.** Begin with *calls*: a method that makes nine calls should be held against another with
+# about as much money, not against Base. *Base, equal budget* is there for exactly that: one LLM, asked as
+# often as HieraMAS's bill allows, and a vote. A team that does not beat it has bought nothing but votes.
+# Then look at accuracy and cost together, or at utility, which prices them against each other: it is the
+# number that our learners are trained for, so it favours them, and a reader with another price of a
+# mistake should look at the figure below instead.
+#
+# **What would be suspicious.** A method whose answers are often *unparsed* loses to its format, not to its
+# reasoning. A cost that is the same to the cent on every question would mean that tokens are estimated.
+# And where a learned method equals its anchor without training, nothing was learned, however high it stands.
 
 # %%
 table = comparison_table(records)
@@ -225,7 +233,9 @@ presentable(frontier)
 #
 # The interval of a method's own accuracy holds the luck of the questions: hard ones are hard for all.
 # The difference of two methods on the same questions does not. To the right of 0, HieraMAS is worth
-# more.
+# more. The intervals are over questions: they say how far the result would hold on other questions of this
+# kind, in these worlds and with these trainings. How much another training would change is seen from
+# several `seeds` only, and the paper's numbers, from one run each, leave that open.
 
 # %%
 differences = paired_table(records, "HieraMAS")

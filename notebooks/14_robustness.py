@@ -35,7 +35,8 @@
 # decision, and whoever alone has the last word, is spared: no method could survive that.
 #
 # Reads: one shipped benchmark and the simulated pool. Writes: one run folder with two figures and
-# four tables. About a minute. Offline and free; the LLMs are **simulated**.
+# four tables. About a minute. Offline and free; the LLMs are **simulated**, and how easily they are swayed
+# is a setting of their world (`data/simulation`): notebook 03 takes it away and shows what is left.
 
 # %% tags=["parameters"]
 benchmark = "knowledge"  # or maths, humaneval, or a benchmark.yaml path
@@ -54,27 +55,28 @@ tests = 0  # questions of the test split, 0 for all
 
 # %%
 import sys
-from dataclasses import replace
 
 import pandas as pd
 from tqdm import tqdm
 
-from hieramas_lib.experiments.benchmark import (
-    Benchmark,
-    check_plan,
-    held_out,
-    open_benchmark,
-    setting_of,
-)
+from hieramas_lib.experiments.benchmark import check_plan, held_out, setting_of
 from hieramas_lib.experiments.effects.effect_plots import effect_points
+from hieramas_lib.experiments.effects.seed_tables import over_seeds
 from hieramas_lib.experiments.figures import save_figure
 from hieramas_lib.experiments.method_table import check_methods, make_method
 from hieramas_lib.experiments.published import published_table
-from hieramas_lib.experiments.robustness import CLEAN, drop_table, robustness_records
+from hieramas_lib.experiments.robustness import CLEAN, drop_table
+from hieramas_lib.experiments.robustness_study import (
+    cut_sentences,
+    drop_sentences,
+    faulty_world,
+    messages_sent,
+    method_records,
+    training_records,
+)
 from hieramas_lib.experiments.runs import start_notebook
-from hieramas_lib.experiments.statistics import Interval
 from hieramas_lib.experiments.tables import comparison_table, presentable
-from hieramas_lib.llms.faulty_service import Fault, FaultyService
+from hieramas_lib.llms.faulty_service import Fault
 
 # %%
 run = start_notebook("14_robustness", globals())
@@ -111,170 +113,145 @@ print(f"three votes {p**3 + 3 * p**2 * (1 - p):.3f}, one wrong {p**2:.3f}, one s
 # %% [markdown]
 # ## What the others read
 #
-# A service in front of the LLMs exchanges the texts of one member while a fault acts, and does nothing
-# otherwise. Here is what becomes of one answer.
-
+# A service stands in front of the LLMs. While a fault acts, it lets every request through, books it, and
+# exchanges the text that comes back, if the request was made in the faulty member's name. The call store
+# keeps what the LLM really said, so a later clean run is not poisoned. Here is one answer, four times. Note
+# that the wrong one *looks* like any other: whoever reads it has nothing but its content to go by.
 
 # %%
-def open_world(seed: int) -> Benchmark:
-    """Open a new world, with LLMs of which one can be made to go wrong."""
-    world = open_benchmark(
-        config.benchmark,
-        pool=config.pool,
-        budget_usd=config.budget_usd,
-        difficulty=config.difficulty,
-        seed=seed,
-        graphs=config.graphs,
-        width=config.width,
-        decision=config.decision,
-    )
-    llms = FaultyService(world.llms, (*world.train, *world.val, *world.test))
-    run.watch(llms)
-    return replace(world, llms=llms)
-
-
-world = open_world(config.seeds[0])
+world, llms = faulty_world(run, config.benchmark, config.seeds[0])
 task, member = world.test[0], make_method("CoT", world, seed=0, llm=config.strongest)
 print("as it is:", repr((await member.answer(task)).answer))
-for kind in config.faults:
-    with world.llms.fault(Fault(kind, {task.id: "Assistant"})):
+for kind in ("wrong", "refusal", "noise"):
+    with llms.fault(Fault(kind, {task.id: "Assistant"})):
         print(f"{kind}:", repr((await member.answer(task)).answer))
 
 # %% [markdown]
 # ## Train cleanly, then let one go wrong
 #
 # Every method is trained without any fault. Then it answers the test questions as it is, and once more
-# with each of the faults. Whoever goes wrong on a question is the same in all of them.
-
+# with each of the faults. Whoever goes wrong on a question is the same in all of them, so that the faults
+# can be compared, too.
+#
+# **What is fair?** The member is drawn among those that *acted* in the clean run. A learned team that keeps
+# two of eight roles so always has one of *two* go wrong, and a full graph one of eight: pruning saves money
+# and costs redundancy. One may find that unfair to small teams. The other rule, drawing among all roles
+# including those that were pruned, would flatter them: most of their members would be faulty without
+# consequence. With votes (SC) one of five samples goes wrong; in a debate, one debater, in all rounds.
 
 # %%
 tasks = held_out(config.benchmark)[: config.tests or None]
-frames = []
+about = {"run": run, "benchmark": config.benchmark, "tasks": tasks, "llm": config.strongest}
 plan = [(seed, name) for seed in config.seeds for name in config.methods]
-for seed, name in tqdm(plan, desc="seeds x methods", file=sys.stdout):
-    world = open_world(seed)
-    method = make_method(name, world, seed=seed, llm=config.strongest)
-    await method.fit(world.train, world.val)
-    frames.append(await robustness_records(method, world.llms, tasks, config.faults, seed=seed))
+planned = len(plan) * len(tasks) * (1 + len(config.faults))
+frames = [
+    await method_records(name=name, kinds=config.faults, seed=seed, **about)
+    for seed, name in tqdm(plan, desc="seeds x methods", file=sys.stdout)
+]
 records = pd.concat(frames, ignore_index=True)
-planned = len(config.seeds) * len(config.methods) * len(tasks) * (1 + len(config.faults))
 print(f"{planned:,} answers")
 
+# %% [markdown]
+# First the clean run. Robustness is worth little to a method that is bad to begin with, and a high accuracy
+# leaves more to lose: so drops are to be read beside this table.
+
 # %%
+where = f"{config.benchmark}, {setting.text}"
 clean = comparison_table(records[records["fault"] == CLEAN])
+caption = f"All members as they are: {where}; seeds: {len(config.seeds)}."
 run.save_metrics(clean)
-run.save_table(
-    clean,
-    "clean",
-    f"All members as they are: {config.benchmark}, {setting.text}; seeds: {len(config.seeds)}.",
-    simulated=setting.simulated,
-)
+run.save_table(clean, "clean", caption, simulated=setting.simulated)
 presentable(clean)
 
 # %% [markdown]
 # The drop is the difference on the same questions, faulty minus clean; *exposed* is the share of
 # questions on which there was a member to go wrong (a router that asks a single LLM has none, which is
 # one way to be robust).
+#
+# **How to read the figure.** Left of 0 is lost. Compare the markers of one row first: the gap between
+# *wrong* and *refusal* is the price of being believed. A silent member is merely missing; a wrong one
+# pulls others along, and the more texts a reader is given that agree, the more it is swayed. Then compare
+# rows: a vote counts the faulty member once. In a team its text is read, repeated by whoever was swayed,
+# and so counted several times. An interval that touches 0 does not show that a method is robust, only that
+# the drop is too small for this number of questions.
 
 # %%
 drops = drop_table(records)
-shown = ["method", "fault", "n", "seeds", "accuracy", "accuracy_gain", "exposed"]
-columns = [name for name in drops if name.removesuffix("_low").removesuffix("_high") in shown]
-run.save_table(
-    drops[columns],
-    "drops",
-    f"One faulty member: {config.benchmark}, {setting.text}; seeds: {len(config.seeds)}. Drops are "
-    "paired differences with bootstrap intervals over questions.",
-    simulated=setting.simulated,
-)
+columns = [name for name in drops if not name.startswith("sent")]
+caption = f"One faulty member: {where}; seeds: {len(config.seeds)}. Drops are paired differences."
+run.save_table(drops[columns], "drops", caption, simulated=setting.simulated)
 presentable(drops[columns])
 
 # %%
-points = drops.rename(columns={"method": "row", "fault": "series"})
 save_figure(
     run,
     effect_points(
-        points.assign(panel=f"{config.benchmark}, {setting.text}"),
+        drops.rename(columns={"method": "row", "fault": "series"}).assign(panel=where),
         "accuracy_gain",
         xlabel="accuracy with one faulty member, minus without (points)",
         scale=100,
     ),
     "drops",
-    caption=f"Drop in accuracy by one faulty member. Seeds: {len(config.seeds)}; 95 % intervals over "
-    f"{len(tasks)} questions.",
+    caption=f"Drop in accuracy by one faulty member. Seeds: {len(config.seeds)}; 95 % bootstrap "
+    f"intervals over {len(tasks)} questions.",
     simulated=setting.simulated,
-    alt="Points with intervals left of a zero line, a row for each method and a marker for each fault.",
+    alt="Points with intervals left of a zero line, a row a method and a marker a fault.",
 )
 
 # %% [markdown]
 # ## Does Agent Q-Mix learn not to listen?
 #
-# Agent Q-Mix can cut a member off: in each round every agent chooses where its messages go, and sees
-# how far the answers of the round before agree. Two policies are compared. One was trained cleanly. The
-# other was trained while the *first* agent went wrong on every question, so that it could learn that
-# this one is not to be heard. Then both answer with the first agent going wrong. *Sent* is the number
-# of messages per question that the graphs let the first agent send to another agent; the decision
-# reads every agent's last text in any case, so that part of the harm can't be cut.
-
-
-# %%
-async def trained(seed: int, faulty: bool) -> pd.DataFrame:
-    """Train Agent Q-Mix, with a faulty first agent or without, and return its records."""
-    world = open_world(seed)
-    system = make_method("Agent Q-Mix", world, seed=seed, llm=config.strongest)
-    first = system.agents.cast.roles.names[0]
-    if faulty:
-        always = Fault(config.trained_with, dict.fromkeys((t.id for t in world.train), first))
-        with world.llms.fault(always):
-            await system.fit(world.train, world.val)
-    else:
-        await system.fit(world.train, world.val)
-    system.name = f"trained {'with a faulty' if faulty else 'with a sound'} first agent"
-    kinds = [config.trained_with]
-    return await robustness_records(system, world.llms, tasks, kinds, seed=seed, member=first)
-
+# Agent Q-Mix can cut a member off: in each round every agent chooses where its messages go and whom it
+# asks, and sees how far the answers of the round before agree. Two policies are compared. One was trained
+# cleanly. The other was trained while the *first* agent went wrong on every question, so that it could
+# learn that this one is not to be heard. Then both answer with the first agent going wrong, and without.
+#
+# *Sent* is the number of messages per question that the graphs let the first agent send to other agents. Two
+# things can lower it. **Reacting**: within a question, the others see that its answers differ from
+# theirs, and stop asking. That would show as fewer messages when it is faulty than when it is sound. And
+# **knowing**: training has taught that messages of the first agent do not help, whoever it is today. That
+# would show as fewer messages after the second training, sound or faulty.
+#
+# There is a limit to both. The decision reads every agent's last text in any case, so a part of the harm
+# can't be cut. And the first agent is one of those who choose: it may push its own text to others.
 
 # %%
 cases = [(seed, faulty) for seed in config.seeds for faulty in (False, True)]
-cut = pd.concat(
-    [await trained(*case) for case in tqdm(cases, desc="seeds x trainings", file=sys.stdout)],
-    ignore_index=True,
-)
-run.save_records(pd.concat([records.assign(part="methods"), cut.assign(part="trainings")]))
 planned += len(cases) * len(tasks) * 2
-cuts = drop_table(cut)
-run.save_table(
-    cuts,
-    "cuts",
+with_fault = {"kind": config.trained_with, **about}
+frames = [
+    await training_records(faulty=faulty, seed=seed, **with_fault)
+    for seed, faulty in tqdm(cases, desc="seeds x trainings", file=sys.stdout)
+]
+trainings = pd.concat(frames, ignore_index=True)
+run.save_records(pd.concat([records.assign(part="methods"), trainings.assign(part="trainings")]))
+
+# %%
+cuts, sent = drop_table(trainings), messages_sent(trainings)
+caption = (
     f"Agent Q-Mix with its first agent going wrong ({config.trained_with}) after two trainings. Sent: "
-    f"messages of that agent per question in the clean run. {setting.text}; seeds: "
-    f"{len(config.seeds)}.",
-    simulated=setting.simulated,
+    f"messages of that agent in the clean run. {where}; seeds: {len(config.seeds)}."
 )
+run.save_table(cuts, "cuts", caption, simulated=setting.simulated)
 presentable(cuts)
 
-# %%
-by_training = cut.groupby(["method", "fault", "seed"], sort=False)["sent"].mean().reset_index()
-by_training["now"] = by_training["fault"].where(by_training["fault"] != CLEAN, "sound")
-sent = by_training.pivot_table(index="seed", columns=["method", "now"], values="sent", sort=False)
-sent.round(2)
+# %% [markdown]
+# The spread over seeds is the honest measure here: each seed is one policy in one world, and policies of
+# different seeds can come to quite different habits, of which several are about equally good.
 
 # %%
-from hieramas_lib.experiments.effects.seed_tables import over_seeds
-
-shares = over_seeds(by_training, ["method", "now"], ["sent"])
+shares = over_seeds(sent, ["method", "state"], ["sent"]).assign(panel="first agent")
 save_figure(
     run,
     effect_points(
-        shares.rename(columns={"method": "row", "now": "series"}).assign(panel="first agent"),
+        shares.rename(columns={"method": "row", "state": "series"}),
         "sent",
         xlabel="messages of the first agent to other agents, per question",
         zero=False,
     ),
     "sent",
     caption="How many messages the learned graphs let the first agent send, when it is sound and when "
-    f"it goes wrong ({config.trained_with}). Means of {len(config.seeds)} seeds with 95 % intervals "
-    f"over seeds; {setting.text}.",
+    f"it goes wrong. Means of {len(config.seeds)} seeds, 95 % intervals over seeds; {where}.",
     simulated=setting.simulated,
     alt="Two rows, one a training, with a point for a sound and one for a faulty first agent.",
 )
@@ -293,36 +270,8 @@ presentable(printed.frame)
 # %% [markdown]
 # ## What we saw
 
-
 # %%
-def drop_of(row: pd.Series) -> str:
-    """Name a method with its drop in points."""
-    ends = (row.accuracy_gain, row.accuracy_gain_low, row.accuracy_gain_high)
-    return f"{row.method} {100 * ends[0]:.1f} [{100 * ends[1]:.1f}, {100 * ends[2]:.1f}]"
-
-
-conclusions = []
-for fault, rows in drops.groupby("fault", sort=False):
-    ordered = rows.sort_values("accuracy_gain", ascending=False)
-    conclusions.append(
-        f"One member gives {fault} texts ({config.benchmark}, {setting.text}), change in points: "
-        + "; ".join(drop_of(row) for _, row in ordered.iterrows())
-        + "."
-    )
-for _, row in cuts.iterrows():
-    change = Interval(row.sent_gain, row.sent_gain_low, row.sent_gain_high)
-    fewer = "fewer" if change.high < 0 else "more" if change.low > 0 else "neither more nor fewer"
-    conclusions.append(
-        f"Agent Q-Mix {row.method}: {row.sent:.2f} messages of that agent when it is sound; when it "
-        f"goes wrong {fewer} ({change})."
-    )
-apart = sent.xs(config.trained_with, axis=1, level="now")
-before, after = apart.columns
-conclusions.append(
-    f"With the first agent going wrong, the policy trained with it lets it send "
-    f"{apart[after].mean():.2f} messages, the other {apart[before].mean():.2f} (means of "
-    f"{len(config.seeds)} seeds)."
-)
+conclusions = [*drop_sentences(drops, where), *cut_sentences(cuts, sent)]
 run.save_conclusions(conclusions)
 print("\n".join(conclusions))
 
@@ -349,8 +298,5 @@ answer = "not answered yet" if my_probability is None else abs(my_probability - 
 print("exercise 1:", answer)
 
 # %%
-print(
-    run.finish(
-        rows=planned, figures=["drops", "sent"], tables=["clean", "drops", "cuts", "published"]
-    )
-)
+tables = ["clean", "drops", "cuts", "published"]
+print(run.finish(rows=planned, figures=["drops", "sent"], tables=tables))

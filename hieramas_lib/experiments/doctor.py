@@ -1,13 +1,20 @@
 """What is installed and what can be used, said in lines; keys are named, never shown."""
 
+import os
 import platform
 from collections.abc import Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hieramas_lib.experiments.commit import current_commit
 from hieramas_lib.experiments.first_call import listens
 from hieramas_lib.llms.pool import LLMPool, LLMSpec, load_pool, shipped_pools
 from hieramas_lib.paths import ROOT, results_path
+from hieramas_lib.tasks.load import BENCHMARKS, load_tasks
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _PACKAGES = (
     "hieramas-lib", "torch", "torch-geometric", "numpy", "pandas", "matplotlib", "papermill",
@@ -26,6 +33,39 @@ def findings(environment: Mapping[str, str]) -> Iterator[str]:
     for path in shipped_pools():
         yield from _pool(load_pool(path), str(path.relative_to(ROOT)), environment)
     yield f"results go to {results_path()}"
+
+
+def kernel_findings(executable: str, prefix: str, root: Path = ROOT) -> Iterator[str]:
+    """Yield the interpreter behind a kernel, and what to do if it is not the project's own.
+
+    Args:
+        executable, prefix: ``sys.executable`` and ``sys.prefix`` of the kernel.
+        root: The project's folder.
+    """
+    yield f"kernel: {os.path.relpath(executable, root)}"
+    if not Path(prefix).resolve().is_relative_to(root.resolve()):
+        yield (
+            "This kernel is not of the project's .venv. If a later cell fails, start JupyterLab by\n"
+            "`make lab`, or choose the kernel of .venv."
+        )
+
+
+def question_counts() -> "pd.DataFrame":
+    """Read every shipped question, and count them: ``benchmark, questions, subjects``.
+
+    Raises:
+        ConfigError: a file of questions is missing or malformed.
+    """
+    import pandas as pd
+
+    tasks = {name: load_tasks(name) for name in BENCHMARKS}
+    return pd.DataFrame(
+        {
+            "benchmark": list(tasks),
+            "questions": [len(some) for some in tasks.values()],
+            "subjects": [len({task.subject for task in some}) for some in tasks.values()],
+        }
+    )
 
 
 def _version(name: str) -> str:

@@ -6,7 +6,6 @@ it, all of them go wrong together. Whoever alone gives the final answer is not d
 can survive that, and so it would say nothing about teams.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -76,15 +75,15 @@ def draw_members(clean: Sequence[Rollout], seed: int) -> dict[str, str]:
 def members(rollout: Rollout) -> tuple[str, ...]:
     """Return the roles of which one can go wrong without being the whole answer.
 
-    Left out are the decision and one that is asked once and has the last word.
+    Left out are the decision, and one that has the last word by itself. In a debate nobody has:
+    whoever speaks in its last round has a vote.
     """
     if _differ_in_sample_only(rollout):
         return (rollout.calls[0].role,)
-    count = Counter(call.role for call in rollout.calls)
-    last = rollout.calls[-1].role if rollout.calls else ""
-    decisions = {call.role for call in rollout.calls if call.position == "decision"}
-    final = decisions | ({last} if count[last] == 1 else set())
-    return tuple(role for role in count if role not in final)
+    final = {call.role for call in rollout.calls if call.position == "decision"}
+    if not rollout.rounds:
+        final |= {call.role for call in rollout.calls[-1:]}
+    return tuple(dict.fromkeys(call.role for call in rollout.calls if call.role not in final))
 
 
 def drop_table(records: "pd.DataFrame") -> "pd.DataFrame":

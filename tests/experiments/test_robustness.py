@@ -20,7 +20,7 @@ from hieramas_lib.llms.layout import Position
 from hieramas_lib.methods.fixed import ConstantTeam
 from hieramas_lib.methods.single import base, self_consistency
 from hieramas_lib.tasks.task import Grade
-from hieramas_lib.teams.rollout import CallRecord, Rollout
+from hieramas_lib.teams.rollout import CallRecord, Rollout, RoundRecord
 from hieramas_lib.teams.supernode import SKIP, Supernode
 from hieramas_lib.teams.team import Team
 from hieramas_lib.teams.topology import Topology
@@ -28,9 +28,10 @@ from hieramas_lib.teams.topology import Topology
 DONE = Completion("Answer: A", "stop", 10, 5, 0.001, 1.0, False, "")
 
 
-def rollout(*calls: tuple[str, Position], llm: str = "a") -> Rollout:
-    records = tuple(CallRecord(role, position, llm, DONE) for role, position in calls)
-    return Rollout("t", "Answer: A", Grade("correct"), records)
+def rollout(*calls: tuple[str, Position], rounds: int = 0) -> Rollout:
+    records = tuple(CallRecord(role, position, "a", DONE) for role, position in calls)
+    held = (RoundRecord((), (), ()),) * rounds
+    return Rollout("t", "Answer: A", Grade("correct"), records, rounds=held)
 
 
 @pytest.mark.parametrize(
@@ -43,13 +44,19 @@ def rollout(*calls: tuple[str, Position], llm: str = "a") -> Rollout:
             ("Solver",),
         ),
         ([("First", "alone"), ("Second", "alone"), ("Last", "alone")], ("First", "Second")),
-        ([("D1", "alone"), ("D2", "alone")] * 2, ("D1", "D2")),
+        ([("A1", "proposer"), ("A2", "proposer"), ("A1", "proposer")], ("A2",)),
         ([], ()),
     ],
-    ids=["one call", "votes", "team", "chain", "debate", "failed"],
+    ids=["one call", "votes", "team", "chain", "chat", "failed"],
 )
 def test_who_can_go_wrong(calls: list[tuple[str, Position]], expected: tuple[str, ...]) -> None:
     assert members(rollout(*calls)) == expected
+
+
+@pytest.mark.parametrize("rounds", [1, 2])
+def test_in_a_debate_all_can_go_wrong(rounds: int) -> None:
+    speakers: list[tuple[str, Position]] = [("D1", "proposer"), ("D2", "proposer")]
+    assert members(rollout(*speakers * rounds, rounds=rounds)) == ("D1", "D2")
 
 
 def test_a_member_is_drawn_where_there_is_one() -> None:

@@ -139,20 +139,23 @@ def test_the_purse_counts_calls_in_flight_and_failed_ones_at_their_worst():
     spec = LLMSpec(name="m", client="simulated", model="m", family="m", profile="m", price=price)
     pool = LLMPool(name="toy", skip_profile="none", reference="m", llms=(spec,))
     unit, slow = pool.reference_cost, Slow()
-    purse = Purse(LLMService(pool, {"m": slow}, CallStore(None)), 0.0005 / unit)
+    purse = Purse(LLMService(pool, {"m": slow}, CallStore(None)), 0.000505 / unit)
 
     async def ask(*samples: int) -> list:  # each 0.0002 dollars at worst, 0.00001 in fact
         requests = [ChatRequest("m", (), max_tokens=200, sample=sample) for sample in samples]
         calls = [purse.complete(request) for request in requests]
         return await asyncio.gather(*calls, return_exceptions=True)
 
-    assert all(isinstance(each, Completion) for each in asyncio.run(ask(0, 1, 2, 3, 4)))
-    assert max(slow.under_way) == 2 and purse.spent * unit == pytest.approx(5e-5)
-    (failed,) = asyncio.run(ask(9))
-    assert isinstance(failed, CallError) and purse.spent * unit == pytest.approx(2.5e-4)
-    outcomes = asyncio.run(ask(*range(10, 20)))
-    assert [isinstance(each, PurseEmpty) for each in outcomes] == [False] * 6 + [True] * 4
-    assert purse.spent * unit == pytest.approx(3.1e-4)
+    async def spend() -> None:
+        assert all(isinstance(each, Completion) for each in await ask(0, 1, 2, 3, 4))
+        assert max(slow.under_way) == 2 and purse.spent * unit == pytest.approx(5e-5)
+        (failed,) = await ask(9)
+        assert isinstance(failed, CallError) and purse.spent * unit == pytest.approx(2.5e-4)
+        outcomes = await ask(*range(10, 20))
+        assert [isinstance(each, PurseEmpty) for each in outcomes] == [False] * 6 + [True] * 4
+        assert purse.spent * unit == pytest.approx(3.1e-4)
+
+    asyncio.run(spend())
 
 
 SMALL = dict(rounds=4, patience=9)
