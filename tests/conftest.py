@@ -1,6 +1,17 @@
-"""What pytest prints at its end."""
+"""What pytest prints at its end, and a Ctrl-C that works however it was started."""
+
+import signal
 
 import pytest
+
+
+def pytest_configure() -> None:
+    """Let processes that tests start be interrupted, even if pytest runs in the background.
+
+    A shell starts background jobs with SIGINT ignored, and children inherit that.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

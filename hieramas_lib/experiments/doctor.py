@@ -45,8 +45,8 @@ def kernel_findings(executable: str, prefix: str, root: Path = ROOT) -> Iterator
     yield f"kernel: {os.path.relpath(executable, root)}"
     if not Path(prefix).resolve().is_relative_to(root.resolve()):
         yield (
-            "This kernel is not of the project's .venv. If a later cell fails, start JupyterLab by\n"
-            "`make lab`, or choose the kernel of .venv."
+            "This kernel is not of the project's .venv. If a later cell fails, start JupyterLab\n"
+            "by `make lab`, or choose the kernel of .venv."
         )
 
 

@@ -1,11 +1,10 @@
 """What a team did on single questions, for people: prompts, transcript, ledger and answers."""
 
-import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from hieramas_lib.errors import ConfigError
-from hieramas_lib.llms.call_store import CallStore, decode
+from hieramas_lib.llms.chat import ChatRequest, Completion, LLMClient
 from hieramas_lib.tasks.task import Task
 from hieramas_lib.teams.rollout import CallRecord, Rollout
 
@@ -13,18 +12,31 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def prompt_text(call: CallRecord, store: CallStore) -> str:
-    """Return the messages that a call was sent with, each under the name of its speaker.
+class PromptLog:
+    """An LLM client that hands every request on to another one, and keeps what was asked."""
 
-    Raises:
-        ConfigError: the call failed, or ``store`` does not have it.
-    """
-    key = call.completion.request_key if call.completion else ""
-    rows = store.rows("SELECT request FROM calls WHERE key = ? AND request NOT NULL LIMIT 1", [key])
-    if not rows:
-        raise ConfigError(f"the call store has no request of {call.role}, {call.position}")
-    messages = json.loads(decode(rows[0][0]))["messages"]
-    return "\n\n".join(f"[{message['role']}]\n{message['content']}" for message in messages)
+    def __init__(self, llms: LLMClient) -> None:
+        """Fix who answers."""
+        self._llms = llms
+        self._prompts: dict[str, str] = {}
+
+    async def complete(self, request: ChatRequest) -> Completion:
+        """Answer ``request`` as the other client does."""
+        completion = await self._llms.complete(request)
+        parts = [f"[{message.role}]\n{message.content}" for message in request.messages]
+        self._prompts[completion.request_key] = "\n\n".join(parts)
+        return completion
+
+    def prompt(self, call: CallRecord) -> str:
+        """Return the messages that ``call`` was sent with, each under the name of its speaker.
+
+        Raises:
+            ConfigError: the call failed, or was not made through this client.
+        """
+        key = call.completion.request_key if call.completion else ""
+        if key not in self._prompts:
+            raise ConfigError(f"no prompt was kept of {call.role}, {call.position} ({call.llm})")
+        return self._prompts[key]
 
 
 def transcript(rollout: Rollout) -> str:

@@ -38,7 +38,7 @@ def overview_table(runs: Sequence[FinishedRun]) -> "pd.DataFrame":
 
 
 def conclusions_text(runs: Sequence[FinishedRun]) -> str:
-    """Return the sentences that each run concluded with, under its name; runs without are left out."""
+    """Return the conclusions of each run, under its name and id; a run without any is left out."""
     lines = []
     for run in runs:
         path = run.folder / "conclusions.json"

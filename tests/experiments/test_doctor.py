@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from hieramas_lib.experiments import doctor
 from hieramas_lib.experiments.cli import app
-from hieramas_lib.experiments.doctor import findings
+from hieramas_lib.experiments.doctor import findings, kernel_findings, question_counts
 
 POOL = """
 name: own
@@ -42,6 +42,29 @@ def test_servers_of_ones_own_are_looked_for(monkeypatch: pytest.MonkeyPatch) -> 
     for there, word in ((True, "listens"), (False, "not running")):
         monkeypatch.setattr(doctor, "listens", lambda address, there=there: there)
         assert f"  server http://localhost:11434/v1: {word}" in list(findings({}))
+
+
+def test_a_kernel_of_another_python_is_told_with_the_fix(tmp_path: Path) -> None:
+    own, other = tmp_path / ".venv", tmp_path.parent / "elsewhere"
+    lines = list(kernel_findings(str(own / "bin" / "python"), str(own), tmp_path))
+    assert lines == [f"kernel: {Path('.venv', 'bin', 'python')}"]
+    _, advice = kernel_findings(str(other / "python"), str(other), tmp_path)
+    assert "make lab" in advice
+
+
+def test_a_link_to_the_projects_environment_is_the_projects(tmp_path: Path) -> None:
+    project, link = tmp_path / "project", tmp_path / "link"
+    (project / ".venv").mkdir(parents=True)
+    link.symlink_to(project, target_is_directory=True)
+    prefix = link / ".venv"
+    assert len(list(kernel_findings(str(prefix / "python"), str(prefix), project))) == 1
+
+
+def test_shipped_questions_are_counted() -> None:
+    counts = question_counts().set_index("benchmark")
+    assert counts.loc["knowledge"].tolist() == [280, 14]
+    assert counts.loc["maths"].tolist() == [294, 7]
+    assert counts.loc["humaneval"].tolist() == [164, 6]
 
 
 def test_the_command_calls_on_request_only(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
