@@ -22,7 +22,7 @@
 #
 # | rows | methods |
 # |---|---|
-# | prompts | **Base** (one call, answer only), **CoT** (step by step), **SC** and **SC + CoT** (five of them and a vote), **Base, equal budget** (as many votes as HieraMAS's money buys), **LLM-Debate** in both published forms, **MoA** (mixture of agents: two layers of all LLMs, then one) |
+# | prompts | **Base** (one call, answer only), **CoT** (step by step), **SC** and **SC + CoT** (five of them and a vote), **Base, equal budget** (as many step-by-step votes as HieraMAS's money buys), **LLM-Debate** in both published forms, **MoA** (mixture of agents: two layers of all LLMs, then one) |
 # | shapes | what general agent frameworks are mostly used for: one call, a chain, a chat in turns |
 # | fixed graphs | one call for each role, on the full graph, a chain, a star, or a random graph |
 # | learned graphs | **GDesigner** as its paper has it and as its code has it, **TopoDIM**, **GTD** |
@@ -31,7 +31,8 @@
 # | anchors | HieraMAS with parts taken away, down to random choices and to the decision LLM alone |
 #
 # All methods get the same questions, the same grader and one ledger; costs are list prices as if
-# nothing were cached. A method with one LLM uses the parameter `strongest`. What each does, and where
+# nothing were cached. A method with one LLM uses the parameter `strongest`, and so does the
+# last step of MoA; methods on a graph, Agent Q-Mix and HieraMAS give their final answer by `decision`. What each does, and where
 # its paper, its code and this version differ, is in `docs/methods`.
 #
 # Reads: three shipped benchmarks and the simulated pool. Writes: one run folder with two figures and
@@ -138,8 +139,8 @@ print("6 questions differ, 5 for us: p =", mcnemar([True] * 5 + [False], [False]
 # **What is small here.** HieraMAS trains by its full recipe. At `effort="quick"` the others see less
 # than at their papers' sizes: GDesigner and TopoDIM each question twice, GTD four graphs a question,
 # MASRouter four passes of ten, AFlow twenty rounds with one answer for each validation question, Agent
-# Q-Mix 192 episodes. So this table is a fair comparison of answers and of money spent, and no verdict on
-# what the others could learn: for that, `effort="full"`, with several seeds. Learning methods whose
+# Q-Mix 192 episodes. So this table compares answers and money as they are after these trainings, whose
+# costs stand further down and differ widely, and is no verdict on what the others could learn: for that, `effort="full"`, with several seeds. Learning methods whose
 # price of money can be set (AFlow, MASRouter) learn at the price that the table uses, 0.01 a call.
 
 

@@ -206,7 +206,7 @@ pd.DataFrame(
 rows_of = {"right, 6,000 tokens": (1, 6000), "wrong, 6,000 tokens": (0, 6000)}
 pd.Series(
     {
-        name: settings.reward.w_acc * right - 0.1 * used / 10_000
+        name: settings.reward.w_acc * right - settings.reward.w_tok * used / 10_000
         for name, (right, used) in rows_of.items()
     }
 )

@@ -7,7 +7,7 @@ method that has but one, and the effort.
 """
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from hieramas_lib.experiments.benchmark import Benchmark
 from hieramas_lib.teams.utility import PRICE_OF_A_CALL
@@ -218,7 +218,8 @@ def agent_qmix(world: Benchmark, llm: str, effort: Effort) -> "QMixSettings":
     """Agent Q-Mix over plain agents."""
     from hieramas_lib.learning.qmix.settings import QMixSettings
 
-    return QMixSettings(llms=(llm,), training=_qmix_training(effort))
+    training = _qmix_training(effort)
+    return QMixSettings(llms=(llm,), rounds=_QMIX_ROUNDS, training=training)
 
 
 def agent_qmix_on_supernodes(world: Benchmark, llm: str, effort: Effort) -> "QMixSettings":
@@ -226,7 +227,12 @@ def agent_qmix_on_supernodes(world: Benchmark, llm: str, effort: Effort) -> "QMi
     from hieramas_lib.learning.qmix.settings import QMixSettings
 
     proposers = (llm, world.space.decision)
-    return QMixSettings(llms=(llm,), proposers=proposers, training=_qmix_training(effort))
+    training = _qmix_training(effort)
+    return QMixSettings(llms=(llm,), proposers=proposers, rounds=_QMIX_ROUNDS, training=training)
+
+
+_QMIX_ROUNDS: Final = 3
+"""Two choices each: with one, agents never see a graph that they made."""
 
 
 def _qmix_training(effort: Effort) -> "TrainingSettings":

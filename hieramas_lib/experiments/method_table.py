@@ -16,7 +16,7 @@ from hieramas_lib.experiments.method_settings import Effort
 from hieramas_lib.experiments.runs import is_simulated
 from hieramas_lib.methods.method import Method
 from hieramas_lib.methods.saved_kinds import kind_of
-from hieramas_lib.methods.saved_parts import Parts
+from hieramas_lib.methods.saved_parts import Parts, check_named
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +103,7 @@ def make_method(
         ConfigError: a name is unknown, or a setting does not fit the benchmark.
     """
     settings = settings or settings_for(name, world, llm=llm, effort=effort)
+    check_named(settings, world.llms)
     parts = Parts(
         settings=settings,
         llms=world.llms,

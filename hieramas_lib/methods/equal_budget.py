@@ -6,8 +6,9 @@ per item, and s = B / c. Task t is asked
     n(t) = max(1, ⌊s⌋ + [u(t) < s - ⌊s⌋])
 
 times, u(t) uniform in [0, 1) drawn from seed and task alone, and the votes are counted as in
-self-consistency. So the expected cost is B: no larger number of samples keeps within it. Where one
-call costs more than B, one call is made and the budget is passed; ``within_budget`` says so.
+self-consistency. So the expected cost is B, as far as a call costs on test tasks what it costs on
+training tasks. Where one call costs more than B, one call is made and the budget is passed;
+``within_budget`` says so.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,7 +41,8 @@ class EqualBudgetSettings:
         llm: Who is asked.
         reference_calls: Budget per item, in usual calls of the pool's reference LLM: the mean of
             ``cost_reference`` in the other method's records.
-        style: Answer only, or step by step.
+        style: Answer only, or step by step, as teams' members are asked: votes on answers only buy
+            less, and would be too weak a control.
 
     Raises:
         ConfigError: names the field.
@@ -48,7 +50,7 @@ class EqualBudgetSettings:
 
     llm: str
     reference_calls: float
-    style: Style = "answer only"
+    style: Style = "step by step"
 
     def __post_init__(self) -> None:
         if not self.reference_calls > 0:

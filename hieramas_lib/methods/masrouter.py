@@ -24,6 +24,7 @@ from hieramas_lib.methods.masrouter_settings import PAPER_COST_WEIGHTS, MASRoute
 from hieramas_lib.methods.masrouter_training import CascadeTraining, Questions, RouterStep
 from hieramas_lib.tasks.task import Task
 from hieramas_lib.teams.executor import run_jobs
+from hieramas_lib.teams.halt import Halt, UntilHalt
 from hieramas_lib.teams.rollout import Rollout
 
 
@@ -151,12 +152,12 @@ class MASRouter:
     ) -> list[Rollout]:
         plans = self.plans(choices)
         jobs = [PlanJob(*of) for of in zip(plans, tasks, samples, strict=True)]
-        roles, llms = self.space.roles, self.llms
-        return await run_jobs(
-            jobs,
-            lambda job, halt: run_plan(job.plan, job.task, roles, llms, sample=job.sample),
-            lambda job: None,
-        )
+
+        async def make(job: PlanJob, halt: Halt) -> Rollout:
+            llms = UntilHalt(self.llms, halt, job.task)
+            return await run_plan(job.plan, job.task, self.space.roles, llms, sample=job.sample)
+
+        return await run_jobs(jobs, make, lambda job: None)
 
     def _vectors(self, texts: Sequence[str]) -> Tensor:
         return torch.from_numpy(self.encoder.encode(texts))

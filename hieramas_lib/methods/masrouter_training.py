@@ -6,9 +6,12 @@ from zlib import crc32
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
+from hieramas_lib.learning.credit import leave_one_out
 from hieramas_lib.learning.masrouter_cascade import Cascade, Choices, cascade_loss
+from hieramas_lib.methods.graph_learner import correctness
 from hieramas_lib.methods.masrouter_settings import Baseline, MASRouterSettings
 from hieramas_lib.tasks.task import Task
 from hieramas_lib.teams.rollout import Rollout
@@ -96,8 +99,9 @@ class CascadeTraining:
         decisions = self._cascade(query, noise=self._noise, draws=self._draws)
         samples = [turn * settings.group + g for _ in rows for g in range(settings.group)]
         rollouts = await self._run(decisions.choices, tasks, samples)
-        reward = torch.tensor([self._reward(rollout) for rollout in rollouts])
-        advantage = advantages(reward, settings.group, settings.baseline)
+        reward = np.array([self._reward(rollout) for rollout in rollouts])
+        judged = np.where(np.isnan(correctness(rollouts)), np.nan, reward)
+        advantage = torch.from_numpy(advantages(judged, settings.group, settings.baseline)).float()
         loss = cascade_loss(decisions, types, advantage, settings.vae_weight)
         self._optimizer.zero_grad()
         loss.total.backward()
@@ -113,14 +117,12 @@ class CascadeTraining:
         )
 
 
-def advantages(reward: Tensor, group: int, baseline: Baseline) -> Tensor:
+def advantages(reward: NDArray[np.float64], group: int, baseline: Baseline) -> NDArray[np.float64]:
     """Return the rewards less their baseline; rows of a question, ``group`` each, are adjacent.
 
     Baseline ``question``: the mean of the question's other rollouts, which leaves the
-    expected gradient as it is.
+    expected gradient as it is. NaN marks an error of ours, which teaches nothing: it gets 0.
     """
     if baseline == "none":
-        return reward
-    by_question = reward.view(-1, group)
-    others = (by_question.sum(1, keepdim=True) - by_question) / (group - 1)
-    return (by_question - others).flatten()
+        return np.nan_to_num(reward, nan=0.0)
+    return leave_one_out(reward, group)

@@ -100,6 +100,28 @@ def parts_of(method: Any) -> Parts:
     )
 
 
+def named_llms(settings: Any) -> tuple[str, ...]:
+    """Return the LLMs that a method's settings name, each once."""
+    one = [getattr(settings, name, None) for name in ("llm", "aggregator")]
+    several = [getattr(settings, name, ()) for name in ("llms", "proposers")]
+    named = [*one, *(llm for llms in several for llm in llms)]
+    return tuple(dict.fromkeys(llm for llm in named if llm))
+
+
+def check_named(settings: Any, llms: LLMService) -> None:
+    """Make sure that the pool has all LLMs that ``settings`` name.
+
+    Raises:
+        ConfigError: it lacks one.
+    """
+    for llm in named_llms(settings):
+        if llm not in llms.pool.names:
+            raise ConfigError(
+                f"settings: no LLM {llm!r} in pool {llms.pool.name!r}, which has "
+                f"{', '.join(llms.pool.names)}"
+            )
+
+
 def space_file(space: TeamSpace | None) -> SpaceFile | None:
     """Return what ``system.json`` says of ``space``."""
     if space is None:
@@ -159,10 +181,10 @@ def _space(folder: Path, about: SystemFile[Any]) -> TeamSpace | None:
 
 
 def _check_llms(path: Path, about: SystemFile[Any], llms: LLMService) -> None:
-    """Make sure that all LLMs are there which the space and the setting ``llm`` name."""
-    space, alone = about.space, getattr(about.settings, "llm", None)
+    """Make sure that all LLMs are there which the space and the settings name."""
+    space = about.space
     named = [*space.llms, space.decision] if space else []
-    for llm in [*named, alone] if alone else named:
+    for llm in (*named, *named_llms(about.settings)):
         if llm not in llms.pool.names:
             raise ConfigError(
                 f"{path}: llms: {about.method} needs {llm!r}, and pool {llms.pool.name!r} has "

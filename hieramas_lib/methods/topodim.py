@@ -71,7 +71,7 @@ class TopoDIMSettings:
         edges_per_kind: Edges of each kind that are kept, at most.
         coverage: Weight of the share of kinds in use, against a right answer, which counts 1.
         entropy: Weight of the entropy, in nats.
-        temperature: At the first and the last batch, linear in between.
+        temperature: At the first batch, and one batch after the last, linear in between.
         baseline: Subtracted from the rewards; ``question`` needs a group of at least 2.
 
     Raises:

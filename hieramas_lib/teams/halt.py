@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from hieramas_lib.errors import CallError
+from hieramas_lib.llms.chat import ChatRequest, Completion, LLMClient
 from hieramas_lib.tasks.task import Task
 
 
@@ -63,3 +65,22 @@ class Halt:
         self.error = error
         for task in self._calling:
             task.cancel()
+
+
+class UntilHalt:
+    """LLMs that take no further call once a run has stopped, for a rollout that is not a team's."""
+
+    def __init__(self, llms: LLMClient, halt: Halt, task: Task) -> None:
+        """Send calls for ``task`` on to ``llms``; what stops the run is reported to ``halt``."""
+        self._llms, self._halt, self._task = llms, halt, task
+
+    async def complete(self, request: ChatRequest) -> Completion:
+        """Answer ``request``; raises what stopped the run, too."""
+        try:
+            with self._halt.calling():
+                return await self._llms.complete(request)
+        except CallError:
+            raise
+        except Exception as error:
+            self._halt.report(error, self._task)
+            raise

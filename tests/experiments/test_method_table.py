@@ -79,6 +79,12 @@ def test_an_unknown_size_is_refused(world: Benchmark):
         settings_for("SC", world, llm=LLM, effort="huge")  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("name", ["CoT", "LLM-Debate", "MoA", "Shape: chain", "Agent Q-Mix"])
+def test_an_unknown_llm_is_refused_before_any_call(name: str, world: Benchmark):
+    with pytest.raises(ConfigError, match="no LLM 'gpt-5-mimi' in pool"):
+        make_method(name, world, seed=0, llm="gpt-5-mimi")
+
+
 def test_ours_is_always_among_the_chosen(world: Benchmark):
     pool = world.llms.pool
     assert chosen_methods(["CoT", "Base"], pool) == ("Base", "CoT", "HieraMAS")

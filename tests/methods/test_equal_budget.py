@@ -15,7 +15,7 @@ from hieramas_lib.llms.chat import ChatRequest, Completion
 from hieramas_lib.llms.pool import LLMPool, LLMSpec, Price
 from hieramas_lib.llms.service import LLMService
 from hieramas_lib.methods.equal_budget import EqualBudget, EqualBudgetSettings
-from hieramas_lib.methods.single import base
+from hieramas_lib.methods.single import cot
 from hieramas_lib.tasks.task import Task
 from hieramas_lib.teams.roles import load_roles
 from hieramas_lib.teams.rollout import Rollout
@@ -105,11 +105,11 @@ def test_below_one_call_there_is_one_and_it_says_so():
     assert not method.within_budget
 
 
-def test_with_one_sample_it_is_base_itself():
+def test_with_one_sample_it_is_chain_of_thought_itself():
     client = Priced()
     method = fitted(0.5, client)
     rollout = asyncio.run(method.answer(TASKS[7]))
-    alone = asyncio.run(base("m", service(Priced()), ROLES).answer(TASKS[7]))
+    alone = asyncio.run(cot("m", service(Priced()), ROLES).answer(TASKS[7]))
     assert rollout.to_json() == alone.to_json()
 
 

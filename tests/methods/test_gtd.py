@@ -120,6 +120,13 @@ def test_the_proxy_sees_directions():
     assert network.proxy(query, forwards)[0] != network.proxy(query, backwards)[0]
 
 
+def test_half_of_the_heads_look_at_what_a_role_reads_and_half_at_who_reads_it():
+    heads = ~toy_network()._blocked(matrix(Topology(3, ((0, 1),)))[None])
+    reads, read_by = torch.eye(3, dtype=torch.bool), torch.eye(3, dtype=torch.bool)
+    reads[1, 0] = read_by[0, 1] = True  # the row looks at the column
+    assert torch.equal(heads, torch.stack([reads, reads, read_by, read_by]))
+
+
 def test_the_candidate_that_the_proxy_thinks_most_of_runs():
     """A proxy that likes few edges, at equal cost; then one for which cost decides."""
     bench = bench_of()

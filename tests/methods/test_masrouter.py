@@ -208,9 +208,29 @@ def test_sizes_are_those_of_the_paper_without_the_unused_blocks():
 
 
 def test_leave_one_out_baseline_by_hand():
-    reward = torch.tensor([1.0, 0.0, 0.0, 0.5, 0.5, 0.5])
+    reward = np.array([1.0, 0.0, 0.0, 0.5, 0.5, 0.5])
     assert advantages(reward, 3, "question").tolist() == [1.0, -0.5, -0.5, 0.0, 0.0, 0.0]
-    assert advantages(reward, 3, "none") is reward
+    assert advantages(reward, 3, "none").tolist() == reward.tolist()
+    reward[1] = np.nan
+    assert advantages(reward, 3, "question").tolist() == [1.0, 0.0, -1.0, 0.0, 0.0, 0.0]
+    assert advantages(reward, 3, "none").tolist() == [1.0, 0.0, 0.0, 0.5, 0.5, 0.5]
+
+
+def test_a_failed_call_teaches_nothing():
+    """An error of ours is no plan's fault, and no plan is better for having had none."""
+
+    class EverySecondFails:
+        async def complete(self, request: ChatRequest) -> Completion:
+            if request.sample % 2:
+                raise CallError("timeout", "too slow")
+            return Completion("Answer: 0", "stop", 10, 5, 0.01, 1.0, False, "")
+
+    bench = world("maths")
+    learned = router(bench, replace(SMALL, cost_weight=1.0))
+    names, failing = bench.llms.pool.names, EverySecondFails()
+    learned.llms = LLMService(bench.llms.pool, dict.fromkeys(names, failing), CallStore(None))
+    asyncio.run(learned.fit(bench.train[:4]))
+    assert learned.history[0].cost > 0 and learned.history[0].loss[1] == 0
 
 
 class Script:
@@ -313,6 +333,31 @@ def test_a_spent_budget_is_raised_not_recorded():
     for mode in MODES:
         with pytest.raises(BudgetExceeded):
             asyncio.run(run_plan(Plan(mode, (Agent(0, "m"),)), TASK, ROLES, Empty()))
+
+
+def test_training_begins_no_further_call_once_it_has_stopped():
+    """As with teams: other debates under way do not go on to pay for their second round."""
+
+    class SecondFails:
+        calls = 0
+
+        async def complete(self, request: ChatRequest) -> Completion:
+            self.calls += 1
+            number = self.calls
+            await asyncio.sleep(0.001 * number)
+            if number == 2:
+                raise BudgetExceeded("no money left")
+            return Completion("Answer: A", "stop", 1, 1, 0.0, 0.0, False, "")
+
+    bench = world("maths")
+    learned = router(bench)
+    learned.start(bench.train)
+    learned.llms = SecondFails()
+    debate, three = list(MODES).index("Debate"), torch.arange(3).expand(4, 3)
+    debates = Choices(torch.full((4,), debate), torch.full((4,), 2), three, torch.zeros_like(three))
+    with pytest.raises(BudgetExceeded):
+        asyncio.run(learned._run(debates, bench.test[:4], [0] * 4))
+    assert learned.llms.calls == 4 * 3
 
 
 def world(benchmark: str = "knowledge", seed: int = 0) -> Benchmark:

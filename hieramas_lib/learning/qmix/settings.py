@@ -164,7 +164,9 @@ class QMixSettings:
         proposers: LLMs of each agent's proposers; empty for plain agents. With some, the agents
             are HieraMAS supernodes.
         agents: Number of agents, N.
-        rounds: Rounds in which all of them speak, T.
+        rounds: Rounds in which all of them speak, T. In synchronous mode nobody has spoken before
+            the first, so T - 1 choices are made; with T = 2 a single one, for which memory, graph
+            network and target network have nothing to do.
         roles: Names of the roles that the agents have, in turn; empty for all of the role set.
         mode: Which texts a round reads, and what becomes of conflicting edges; see :mod:`.actions`.
         tasks: What the agents see of the task.

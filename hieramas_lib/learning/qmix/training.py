@@ -90,9 +90,10 @@ async def train_qmix(
             attempts.append(Attempt(task, sample, players[-1]))
         rollouts = await run(attempts)
         rewards = [settings.reward(rollout) for rollout in rollouts]
-        for player, reward in zip(players, rewards, strict=True):
-            kept.append(player.episode(reward))
-            replay.add(kept[-1])
+        for player, rollout, reward in zip(players, rollouts, rewards, strict=True):
+            if rollout.grade.status != "error":  # a call that failed says nothing about the actions
+                kept.append(player.episode(reward))
+                replay.add(kept[-1])
         losses = _updates(learner, replay, settings)
         epsilon = training.epsilon_at(numbers[-1])
         history.append(_step(numbers[-1] + 1, rollouts, rewards, epsilon, losses))

@@ -22,6 +22,7 @@ from hieramas_lib.llms.service import LLMService
 from hieramas_lib.methods.aflow.aflow import AFlow
 from hieramas_lib.methods.aflow.purse import Purse, PurseEmpty
 from hieramas_lib.methods.aflow.settings import AFlowSettings
+from hieramas_lib.methods.aflow.tree import Round, Search
 from hieramas_lib.methods.aflow.workflow import Generate, Revise, Workflow, first_workflow
 from hieramas_lib.tasks.task import Task
 from hieramas_lib.teams.graph_pool import uniform_pool
@@ -216,6 +217,16 @@ def test_it_stops_when_the_best_stand_still():
     asyncio.run(learned.fit(bench.train, bench.val[:2]))
     assert learned.search.end == "no progress"
     assert len(learned.search.rounds) < 20
+
+
+def test_of_equal_scores_the_cheapest_workflow_is_taken_then_the_first():
+    start = first_workflow("m")
+    found = [(0.5, 1.0), (0.7, 9.0), (0.7, 2.0), (0.7, 2.0)]
+    rounds = tuple(
+        Round(number=n, parent=None, edit=(), workflow=start, score=s, accuracy=s, cost=cost)
+        for n, (s, cost) in enumerate(found, start=1)
+    )
+    assert Search(rounds=rounds, rejections=(), end="rounds", spent=0.0).best.number == 3
 
 
 def test_the_price_counts_if_it_is_asked_for():
