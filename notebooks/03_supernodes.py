@@ -20,16 +20,23 @@
 # Does that beat a single LLM? When does one more proposer stop helping? And which LLMs should sit
 # in it?
 #
+# **What the paper says.** Its Table 6 gives 95.2 % of 125 MMLU questions with 2 proposers, 91.2 % with
+# 6 and 88.8 % with 8: fewer is better. From 2 to 8 that is eight questions, from one run of a whole team,
+# without intervals. Here the role is taken out of the team, so that nothing else can be the reason, and
+# the *why* is asked as well.
+#
 # **Metrics.** *Accuracy* is the share of right messages of the supernode itself; what a decision
 # would make of them is left out. *Utility* is accuracy minus β = 0.01 for every *reference call*
-# that the supernode's own calls cost (one usual call of the dearest LLM of the pool).
+# that the supernode's own calls cost (one usual call of the dearest LLM of the pool). So a supernode
+# that costs two reference calls has to be right 2 points more often than one that costs nothing.
 #
-# Each effect is shown together with its cause. The simulated world has knobs, such as what reading
-# a text costs its reader. We set a knob to zero, leave everything else as it is, and the effect
-# should go away. If it stayed, our explanation would be wrong.
+# **Method.** Each effect is shown together with its cause. The simulated world has knobs, such as what
+# reading a text costs its reader. We set a knob to zero, leave everything else as it is, and the effect
+# should go away. If it stayed, our explanation would be wrong. With real LLMs nobody can turn such a
+# knob, which is the reason to ask a simulation first.
 #
 # Reads: the shipped knowledge questions and the simulated pool. Writes: one run folder with five
-# figures and two tables. About 30 seconds. Offline and free; the LLMs are **simulated**, so nothing
+# figures and two tables. About 40 seconds. Offline and free; the LLMs are **simulated**, so nothing
 # here is evidence about the real models whose names they carry.
 
 # %% tags=["parameters"]
@@ -52,32 +59,33 @@ from tqdm import tqdm
 
 from hieramas_lib.experiments.benchmark import check_plan
 from hieramas_lib.experiments.effects.effect_plots import effect_curves, effect_points
-from hieramas_lib.experiments.effects.experts import worth_of_experts
-from hieramas_lib.experiments.effects.seed_tables import gains_over, over_seeds
-from hieramas_lib.experiments.effects.supernodes import (
-    best_supernode,
-    by_company,
-    by_width,
-    equal_llms,
-    forgetful,
-    neutral_roles,
-    open_world,
-    rotations,
-    supernode_results,
+from hieramas_lib.experiments.effects.seed_tables import panel_gains
+from hieramas_lib.experiments.effects.supernode_sentences import (
+    company_sentence,
+    copies_sentence,
+    expert_sentence,
+    proposer_sentences,
+    search_sentences,
+)
+from hieramas_lib.experiments.effects.supernode_study import (
+    copied_proposers,
+    effects_table,
+    expert_table,
+    lone_experts,
+    mixed_proposers,
+    plan_worlds,
+    search_table,
+    searched_supernodes,
+    seat_shares,
+    trios_by_company,
+    without_crews,
 )
 from hieramas_lib.experiments.figures import save_figure
 from hieramas_lib.experiments.plots import selection_heatmap
 from hieramas_lib.experiments.runs import start_notebook
-from hieramas_lib.experiments.statistics import mean_over_seeds
 from hieramas_lib.experiments.tables import presentable
-from hieramas_lib.llms.pool import load_pool
 from hieramas_lib.llms.simulated_reading import Evidence, choose_answer
 from hieramas_lib.llms.world import load_settings
-from hieramas_lib.paths import data_path
-from hieramas_lib.tasks.load import load_tasks
-from hieramas_lib.teams.oracle.questions import halves, more_questions
-from hieramas_lib.teams.roles import load_roles
-from hieramas_lib.teams.supernode import SKIP
 
 # %%
 run = start_notebook("03_supernodes", globals())
@@ -113,6 +121,11 @@ print(run)
 #
 # One good proposal saves the reader; one bad one beside it does no harm; two that agree on the same
 # mistake undo it. The library must say the same.
+#
+# Look at the three terms once more, as they are the whole theory of this notebook. Persuasion and
+# fatigue do not ask whether a text is right; recognition does. Persuasion has *diminishing returns*:
+# the eighth voice for C adds log₂(9/8) = 0.17, the second added 0.585. Fatigue has none. So sooner or
+# later one more text takes more than it brings, whatever its quality.
 
 # %%
 by_hand = load_settings("hard").with_knobs("reading", recognition=1.75, persuasion=1.0, fatigue=0.1)
@@ -139,22 +152,23 @@ print({proposals or "nothing": says(proposals) for proposals in ("", "A", "AC", 
 # thousand times faster; tests hold the two against each other.
 #
 # A new seed is a new world. Worlds differ in how hard their questions happen to be, so everything is
-# compared *within* a world, and the intervals below are over worlds (95 %, *t*).
+# compared *within* a world, and the intervals below are over worlds (95 %, *t*). Why within? By hand:
+# if a supernode scores 0.70 and 0.60 in two worlds and its synthesizer alone 0.60 and 0.50, the means
+# 0.65 and 0.55 look close, given that each moves by 0.10 from world to world. The differences are 0.10
+# and 0.10, with no spread at all.
 
 # %%
-shipped = load_tasks("knowledge")
-tasks = [*shipped, *more_questions(shipped, config.versions)]
-pool = load_pool(data_path("llm_pool.yaml")).simulated()
-worlds = [(name, seed) for name in config.difficulties for seed in config.seeds]
-group = ["panel", "series", "seed"]
-print(
-    f"{len(tasks)} questions x {config.draws} draws, {len(worlds)} worlds, {len(pool.names)} LLMs"
+worlds = plan_worlds(
+    config.difficulties, config.seeds, versions=config.versions, draws=config.draws
 )
+llms, tasks = worlds[0].pool.names, worlds[0].tasks
+print(f"{len(tasks)} questions x {config.draws} draws, {len(worlds)} worlds, {len(llms)} LLMs")
 
 
-def labels(difficulty, knobs, seed):
-    """Return the columns that say which world a row comes from."""
-    return {"panel": f"{difficulty} world", "series": knobs, "seed": seed}
+def measure(what, *settings):
+    """Return what is measured in every world."""
+    found = [what(world, *settings) for world in tqdm(worlds, file=sys.stdout)]
+    return pd.concat(found, ignore_index=True)
 
 
 # %% [markdown]
@@ -165,49 +179,18 @@ def labels(difficulty, knobs, seed):
 # LLM holds the same share, whatever W is. What changes from W to W + 1 is therefore the number of
 # proposers and not their quality.
 #
-# (The same cell also lets copies of one LLM join, for the figure after this one.)
-#
 # Five kinds of world: as shipped; without fatigue; without persuasion; without recognition; and
-# without the last two, in which a reader gets nothing out of what it reads.
-
-
-# %%
-def reading_knobs(settings):
-    """Return the settings with some of the knobs of reading set to zero, by what is missing."""
-    return {
-        "as shipped": settings,
-        "no fatigue": settings.with_knobs("reading", fatigue=0.0),
-        "no persuasion": settings.with_knobs("reading", persuasion=0.0),
-        "no recognition": settings.with_knobs("reading", recognition=0.0),
-        "no recognition, no persuasion": settings.with_knobs(
-            "reading", recognition=0.0, persuasion=0.0
-        ),
-    }
-
-
-rows = {"mixed": [], "copies": []}
-roles = neutral_roles("choice")
-for difficulty, seed in tqdm(worlds, file=sys.stdout):
-    lists = {
-        "mixed": (rotations(pool.names, seed), config.synthesizer),
-        "copies": ([(config.copied,) * len(pool.names)], config.reader),
-    }
-    shipped_knobs = load_settings(difficulty)
-    world = open_world(shipped_knobs, pool, roles, tasks, seed, draws=config.draws)
-    for knobs, settings in reading_knobs(shipped_knobs).items():
-        questions = world.with_reading(settings)
-        for name, (orders, last) in lists.items():
-            found = by_width(questions, orders, last)
-            rows[name] += [labels(difficulty, knobs, seed) | row for row in found]
-mixed, copies = pd.DataFrame(rows["mixed"]), pd.DataFrame(rows["copies"])
-
-# %% [markdown]
-# The curves show what is gained over W = 0, the synthesizer alone, in the same world.
+# without the last two, in which a reader gets nothing out of what it reads. The curves show what is
+# gained over W = 0, the synthesizer alone, in the same world.
+#
+# **Before you look:** what should each curve do, by the three terms above? Write it down. Without fatigue
+# it should not bend down. Without recognition and persuasion only the fatigue is left, so it should fall
+# from the start, in nearly a straight line.
 
 # %%
+mixed = measure(mixed_proposers, config.synthesizer)
 both = ["accuracy", "utility"]
-gained = gains_over(mixed, "width", 0, group, both)
-curves = over_seeds(gained, ["panel", "series", "width"], both)
+curves = panel_gains(mixed, "width", 0, both)
 axes_labels = {
     "accuracy": "gain in accuracy (points)",
     "utility": "gain in utility × 100 (β = 0.01)",
@@ -217,7 +200,7 @@ save_figure(
     effect_curves(curves, "width", axes_labels, xlabel="proposers, W", scale=100),
     "more_proposers",
     caption=f"Gain of a supernode over its synthesizer ({config.synthesizer}) alone, as proposers of "
-    f"a mixed list join. Means over {len(pool.names)} orders of the list and {len(config.seeds)} "
+    f"a mixed list join. Means over {len(llms)} orders of the list and {len(config.seeds)} "
     "worlds; bars: 95 % intervals over worlds.",
     simulated=True,
     alt="Accuracy and utility against the number of proposers; as shipped both rise and then fall, "
@@ -225,10 +208,16 @@ save_figure(
 )
 
 # %% [markdown]
-# **How to read it** (at the default parameters). As shipped, the first three or four proposers bring nearly all there is. Then
-# the curve bends down. Without *fatigue* accuracy no longer falls, so fatigue is why it fell;
-# utility still does, since calls cost money even where nobody tires. Without *recognition* most of
-# the help is gone, and without recognition and persuasion all of it: only the fatigue is left.
+# **How to read it** (at the default parameters). As shipped, the first three or four proposers bring
+# nearly all there is. Then the curve bends down. Without *fatigue* accuracy no longer falls, so fatigue
+# is why it fell; utility still does, since calls cost money even where nobody tires. Without
+# *recognition* most of the help is gone, and without recognition and persuasion all of it: only the
+# fatigue is left.
+#
+# The bars are wide beside the bend, and yet the bend is certain: bars show how far the *gain over none*
+# differs between worlds, the bend is a difference between two points of the same world. Its own interval
+# stands in the conclusions. To judge a step from one point to the next by whether their bars overlap
+# is a common mistake.
 #
 # The best W is read off the worlds that are shown, which flatters it a little: had another W come out
 # highest by luck, we would have taken that.
@@ -240,10 +229,16 @@ save_figure(
 #
 # Now all proposers are the same LLM, weaker than the synthesizer. Asked again it nearly always says
 # the same again, so its mistakes come in numbers, as in the last row of the table above.
+#
+# **How to read it.** Compare two curves: as shipped, and without persuasion. If the copies hurt because
+# they say something new that is wrong, the second would fall, too. If they hurt as they *repeat* it,
+# the second stays near the reader alone. (Watch how its first copy even helps: one more text to
+# recognise a right answer in.) The moral for *self-consistency* is that its votes count as many
+# only if they were cast independently.
 
 # %%
-gained = gains_over(copies, "width", 0, group, both)
-copy_curves = over_seeds(gained, ["panel", "series", "width"], both)
+copies = measure(copied_proposers, config.copied, config.reader)
+copy_curves = panel_gains(copies, "width", 0, both)
 save_figure(
     run,
     effect_curves(
@@ -279,34 +274,12 @@ save_figure(
 # 3. **tempting mistakes**: those who are wrong may be wrong in different ways, which splits their
 #    votes. With `tempting = 1` there is only one mistake to make.
 
-
 # %%
-def likeness_knobs(settings):
-    """Return the settings without what makes equally able LLMs differ, by what is missing."""
-    no_families = settings.with_knobs("difficulty", family_sd=0.0)
-    neither = forgetful(settings).with_knobs("difficulty", family_sd=0.0)
-    return {
-        "as shipped": settings,
-        "no families": no_families,
-        "no memory": forgetful(settings),
-        "neither": neither,
-        "neither, and one mistake only": neither.with_knobs("wrong", tempting=1.0),
-    }
-
-
-rows = []
-for difficulty, seed in tqdm(worlds, file=sys.stdout):
-    for knobs, settings in likeness_knobs(load_settings(difficulty)).items():
-        equal, adapted = equal_llms(pool, settings, config.synthesizer, families=3, members=3)
-        questions = open_world(adapted, equal, roles, tasks, seed, draws=config.draws)
-        rows += [labels(difficulty, knobs, seed) | row for row in by_company(questions)]
-company = pd.DataFrame(rows)
+company = measure(trios_by_company, config.synthesizer)
 print("cost in reference calls, least and most:", company["cost_reference"].agg(["min", "max"]))
-
-# %%
-gained = gains_over(company, "company", "3 copies of one LLM", group, both)
-gained = gained[gained["company"] != "3 copies of one LLM"]
-difference = over_seeds(gained, ["panel", "series", "company"], both)
+equal = "3 copies of one LLM"
+difference = panel_gains(company, "company", equal, both)
+difference = difference[difference["company"] != equal]
 save_figure(
     run,
     effect_points(
@@ -325,8 +298,11 @@ save_figure(
 )
 
 # %% [markdown]
-# The family knob alone does not take the gain away: what matters most is memory. Asking one LLM three
-# times is worth little because it forgets nothing.
+# **How to read it** (at the default parameters). The family knob alone does not take the gain away:
+# what matters most is memory. Asking one LLM three times is worth little because it forgets nothing.
+# The last row is the check of the whole explanation: with all three causes gone, three copies *are*
+# three different LLMs, and the points must sit on zero. A point beside it would mean that the trios
+# differ in something that we have not thought of.
 #
 # ## A role out of place costs
 #
@@ -336,33 +312,16 @@ save_figure(
 # decision that has no expert at all. The same LLM is the expert and decides, so that no second
 # opinion of another LLM is mixed in: what is left is the role. In the second kind of world fit is
 # zero, and a role is a mere label.
-
-
-# %%
-def fit_knobs(settings):
-    """Return the settings with and without the fit of roles."""
-    return {"as shipped": settings, "no fit": settings.with_knobs("fit", own=0.0, other=0.0)}
-
-
-rows = []
-for difficulty, seed in tqdm(worlds, file=sys.stdout):
-    for knobs, settings in fit_knobs(load_settings(difficulty)).items():
-        questions = open_world(
-            settings, pool, load_roles("choice"), tasks, seed, draws=config.draws
-        )
-        found = worth_of_experts(questions, settings, config.expert, config.decision)
-        rows += [labels(difficulty, knobs, seed) | row for row in found]
-experts = pd.DataFrame(rows)
-experts["place"] = experts["place"] + ", " + experts["series"]
-average = experts.groupby([*group, "place"], sort=False, as_index=False).mean(numeric_only=True)
-shown = pd.concat([average.assign(role="all experts"), experts])
+#
+# This is what *pruning* is for: a policy that keeps an expert for questions outside its subjects pays
+# twice, once for the call and once for the harm.
 
 # %%
-worth = over_seeds(shown, ["panel", "role", "place"], ["utility_gain", "message_right"])
+experts = measure(lone_experts, config.expert, config.decision)
 save_figure(
     run,
     effect_points(
-        worth.rename(columns={"role": "row", "place": "series"}),
+        expert_table(experts).rename(columns={"role": "row", "place": "series"}),
         "utility_gain",
         xlabel="utility × 100, over no expert",
         scale=100,
@@ -382,37 +341,15 @@ save_figure(
 # So far we chose who sits where. Now we search: every filling with at most W proposers, judged by
 # utility on one half of the questions. What is reported comes from the *other* half, as the best of a
 # thousand fillings on the questions it was chosen by looks better than it is.
+#
+# The same trap waits in the table: a larger W may choose among all fillings of a smaller one, so on the
+# *searched* half it can't be worse. On the other half it can, and then the search has learned the
+# questions by heart. Compare the column *gain* from row to row. In an easy world, where single LLMs are
+# right nine times in ten, look at its interval before you pay for a proposer.
 
 # %%
-search, check = halves(tasks, 0)
-rows, chosen = [], []
-for difficulty, seed in tqdm(worlds, file=sys.stdout):
-    settings = load_settings(difficulty)
-    first = open_world(settings, pool, roles, search, seed, draws=config.draws)
-    second = open_world(settings, pool, roles, check, seed, draws=config.draws)
-    for most in range(config.width + 1):
-        best = best_supernode(first, pool.names, most)
-        result = supernode_results(second, best).estimate()
-        numbers = {"accuracy": result.accuracy, "utility": result.mean}
-        rows.append(
-            labels(difficulty, f"at most {most}", seed) | numbers | {"cost_reference": result.cost}
-        )
-        chosen.append((difficulty, most, best))
-best_rows = pd.DataFrame(rows)
-
-# %%
-single = gains_over(
-    best_rows.assign(filling=best_rows["series"]),
-    "filling",
-    "at most 0",
-    ["panel", "seed"],
-    ["utility"],
-)
-best_table = over_seeds(best_rows, ["panel", "series"], [*both, "cost_reference"])
-over_one = over_seeds(single, ["panel", "series"], ["utility"])
-for end in ("", "_low", "_high"):
-    best_table[f"gain{end}"] = over_one[f"utility{end}"]
-best_table = best_table.rename(columns={"panel": "world", "series": "proposers"})
+searched = measure(searched_supernodes, config.width)
+best_table = search_table(searched)
 caption = (
     "The best supernode found with at most W proposers, judged on questions it was not chosen by. Gain: "
     "utility over the best single LLM (at most 0). 95 % intervals over worlds."
@@ -424,26 +361,16 @@ presentable(best_table)
 # %% [markdown]
 # Which LLMs were found? Share of the worlds in which an LLM sits in each position of the best
 # supernode with at most the largest W. Proposers are counted as seats: an LLM that sits twice counts
-# twice.
-
+# twice. If a row were one dark cell, the best supernode would be the same in every world; if it is
+# spread, several fillings are about equally good, and no single name should be reported as *the* best.
 
 # %%
-def seats(difficulty):
-    """Return who sits where in the best supernodes of one difficulty, in shares of all worlds."""
-    crews = [node for name, most, node in chosen if (name, most) == (difficulty, config.width)]
-    names = [*pool.names, SKIP]
-    last = pd.Series([node.synthesizer for node in crews]).value_counts() / len(crews)
-    seated = [llm for node in crews for llm in node.proposers]
-    first = pd.Series(seated).value_counts() / len(seated)
-    table = {f"{difficulty} · proposers": first, f"{difficulty} · synthesizer": last}
-    return pd.DataFrame(table).reindex(names).fillna(0.0).T
-
-
-seating = pd.concat([seats(difficulty) for difficulty in config.difficulties])
 save_figure(
     run,
     selection_heatmap(
-        seating, title=f"best supernode with at most {config.width} proposers", of="seats"
+        seat_shares(searched, llms, config.width),
+        title=f"best supernode with at most {config.width} proposers",
+        of="seats",
     ),
     "seating",
     caption=f"Who sits in the best supernode with at most {config.width} proposers: share of the "
@@ -454,82 +381,33 @@ save_figure(
 
 # %% [markdown]
 # ## What we saw
+#
+# The records hold one row for each measurement in each world: 2 lists × 5 kinds of world × one row for
+# every W; 5 × 3 trios; 2 × 6 experts × 2 places; and the searched supernodes. Their number is worked
+# out from the plan, and the run fails if a row is missing.
 
 # %%
+rows_a_world = 2 * 5 * (len(llms) + 1) + 5 * 3 + 2 * 6 * 2 + config.width + 1
+planned = len(worlds) * rows_a_world
 parts = {"mixed": mixed, "copies": copies, "company": company, "experts": experts}
-records = pd.concat([f.assign(part=name) for name, f in {**parts, "best": best_rows}.items()])
-rows_a_world = 2 * 5 * (len(pool.names) + 1) + 5 * 3 + 2 * 6 * 2 + config.width + 1
-planned = len(config.difficulties) * len(config.seeds) * rows_a_world
-run.save_records(records)
-first_world = f"{config.difficulties[0]} world"
-
-
-def change(frame, series, column, start, end, value="accuracy"):
-    """Return the change of a value from one level of a column to another, over worlds."""
-    rows = frame[(frame["panel"] == first_world) & (frame["series"] == series)]
-    table = rows.pivot_table(index="seed", columns=column, values=value)
-    return mean_over_seeds(table[end] - table[start])
-
-
-here = curves[(curves["panel"] == first_world) & (curves["series"] == "as shipped")]
-peaks = {name: int(here.loc[here[name].idxmax(), "width"]) for name in both}
-last = len(pool.names)
+parts["best"] = without_crews(searched)
+run.save_records(pd.concat([frame.assign(part=name) for name, frame in parts.items()]))
 
 # %%
-equal, different = "3 copies of one LLM", "LLMs of 3 families"
-place = experts[experts["panel"] == first_world].assign(
-    at=lambda f: f["place"].str.split(",").str[0]
-)
-own, other = (
-    {s: mean_over_seeds(g.groupby("seed")["utility_gain"].mean()) for s, g in p.groupby("series")}
-    for p in (place[place["at"] == "own subjects"], place[place["at"] == "other subjects"])
-)
+first = f"{config.difficulties[0]} world"
 conclusions = [
-    f"In the {first_world}, accuracy is highest with {peaks['accuracy']} proposers and utility "
-    f"(β = 0.01) with {peaks['utility']}. From none to there accuracy gains "
-    f"{change(mixed, 'as shipped', 'width', 0, peaks['accuracy'])}; from there to all {last} it "
-    f"changes by {change(mixed, 'as shipped', 'width', peaks['accuracy'], last)}, and without "
-    f"fatigue by {change(mixed, 'no fatigue', 'width', peaks['accuracy'], last)}.",
-    "Without recognition and persuasion the same proposers bring "
-    f"{change(mixed, 'no recognition, no persuasion', 'width', 0, peaks['accuracy'])}.",
-    f"{last} copies of {config.copied} change the accuracy of {config.reader} by "
-    f"{change(copies, 'as shipped', 'width', 0, last)}; without persuasion by "
-    f"{change(copies, 'no persuasion', 'width', 0, last)}.",
-    "At equal cost, LLMs of three families beat three copies by "
-    f"{change(company, 'as shipped', 'company', equal, different)} of accuracy; without families by "
-    f"{change(company, 'no families', 'company', equal, different)}; without all three knobs by "
-    f"{change(company, 'neither, and one mistake only', 'company', equal, different)}.",
-    f"An expert changes utility by {own['as shipped']} in its own subjects and by "
-    f"{other['as shipped']} in others; without fit by {own['no fit']} and {other['no fit']}.",
-]
-conclusions += [
-    f"In the {world}, the best supernode with at most {config.width} proposers is worth "
-    f"{found['gain']:+.3f} [{found['gain_low']:.3f}, {found['gain_high']:.3f}] utility more than the "
-    "best single LLM, both chosen on half of the questions and judged on the other half."
-    for world, found in best_table.groupby("world", sort=False).last().iterrows()
+    *proposer_sentences(mixed, first),
+    copies_sentence(copies, first, config.copied, config.reader),
+    company_sentence(company, first),
+    expert_sentence(experts, first),
+    *search_sentences(best_table, config.width),
 ]
 run.save_conclusions(conclusions)
 print("\n".join(conclusions))
 
 # %%
-effects = pd.concat(
-    [
-        curves.rename(columns={"width": "level"}).assign(effect="mixed proposers"),
-        copy_curves.rename(columns={"width": "level"}).assign(effect="copies"),
-        difference.rename(columns={"company": "level"}).assign(effect="company"),
-    ]
-)
-effects = effects.rename(columns={"panel": "world", "series": "knobs"})
 run.save_table(
-    effects[
-        [
-            "effect",
-            "world",
-            "knobs",
-            "level",
-            *[f"{v}{e}" for v in both for e in ("", "_low", "_high")],
-        ]
-    ],
+    effects_table(curves, copy_curves, difference),
     "effects",
     "Gains within a world, with 95 % intervals over worlds.",
     simulated=True,
@@ -545,6 +423,14 @@ run.save_table(
 # 3. Set `synthesizer` to the weakest LLM of the pool, `llama-3.1-8b`. Does the best W move up or down?
 # 4. Set `copied` to an LLM that is nearly as good as `reader`, such as `deepseek-v3.2`. Do its copies
 #    hurt, too?
+#
+# **With a real pool.** This notebook can't take one: nobody can set the fatigue of a real LLM to zero, or
+# ask for the same world without families. What carries over is the design. Set `width` in notebook 07 to
+# 0, 2 and 4, keep everything else, and compare on the same questions with paired intervals (notebook 08 does
+# so for simulated LLMs). Ask the same
+# LLM the same question ten times and count how often it repeats its mistake: that is its memory, and it
+# tells whether copies are worth a call. And read a few dozen cases in which the synthesizer had a right
+# proposal before it and chose another (notebook 12): they are the ones that a better reader would win.
 
 # %%
 my_margin = None  # such as 0.5

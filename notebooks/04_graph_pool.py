@@ -19,6 +19,17 @@
 # graphs once and learns which of them fits which question. What does such a pool look like: how
 # dense are its graphs, how alike, and which roles begin and end the conversation?
 #
+# **Why a pool at all?** Eight roles can be joined to 783,702,329,343 different graphs without a circle.
+# Nobody can try them, so one needs a rule. Many systems score single edges and put the good ones
+# together. HieraMAS says that edges do not work alone: whether *u* should speak to *v* depends on what
+# else *v* reads. So it judges whole graphs. The price is that only graphs of the pool can ever be chosen:
+# a good one that was not drawn is out of reach, however much is learned later. That makes the pool worth
+# a look before anything is trained.
+#
+# **What the paper says of K.** Its Table 7 has 93.6 % of 125 MMLU questions with 50 graphs, 95.6 % with
+# 200 and 94.4 % with 500. That is a spread of two or three questions in one run: no trend can be seen,
+# nor ruled out.
+#
 # An edge *u → v* means: the supernode with role *v* reads the message of the supernode with role
 # *u*. Messages cannot go in circles, so a graph is a *DAG* (directed acyclic graph). A role that
 # reads nobody is a *source*; a role that nobody reads is a *sink*.
@@ -88,9 +99,11 @@ print(Counter(len(topology.edges) for topology in small), "edges: graphs")
 print([len(group) for group in shapes(small)], "graphs of each shape")
 
 # %% [markdown]
-# Two graphs can be compared by the *Jaccard similarity* of their edge sets: edges in both, divided
-# by edges in either. The chains *a → b → c* and *a → c → b* share no edge. The chain *a → b → c*
-# and the fork *a → b, a → c* share one edge of three.
+# Two graphs can be compared by the *Jaccard similarity* of their edge sets: edges in both, divided by
+# edges in either. The chains *a → b → c* and *a → c → b* share no edge. The chain *a → b → c* and the
+# fork *a → b, a → c* share one edge of three. Direction counts: *a → b* and *b → a* are two edges, as it
+# makes a difference who reads whom. So two graphs that join the same pairs, one all the way round, have
+# similarity 0.
 
 # %%
 chain = Topology(3, ((0, 1), (1, 2)))
@@ -128,7 +141,15 @@ print(len(pool), "graphs over", len(roles), "roles.", pool.note)
 
 # %% [markdown]
 # **Density.** The paper reports edges / *n(n − 1)*, so a full DAG has density 0.5. In these units
-# the three graphs most often selected in the paper have densities from 0.23 to 0.32.
+# the three graphs most often selected in the paper have densities from 0.23 to 0.32: 13 to 18 of the 28
+# edges that a DAG of eight roles can have.
+#
+# **How to read it.** The generator draws a wanted density evenly between the two limits, which are in
+# units of forward pairs, so twice as large as those of the axis: 0.3 to 0.7 become 0.15 to 0.35. Expect a
+# flat histogram there, with ragged bars, as there are only whole edges. A heap at the left end appears
+# where `density_low` is below 7 / 28 = 0.25, as step 2 puts in *n* − 1 = 7 edges anyway. If the paper's
+# 0.23 to 0.32 lie in the middle of yours, its selected graphs are no sparser and no denser than what the
+# pool offers, and their density shows the generator's taste and not the classifier's.
 
 # %%
 save_figure(
@@ -143,10 +164,18 @@ save_figure(
 # %% [markdown]
 # **Likeness.** If all graphs were nearly the same, there would be nothing to choose. The matrix
 # shows the Jaccard similarity of the first twelve graphs; the printed mean is over all pairs.
+#
+# How alike would graphs be by chance? Say each of the *n(n − 1)* possible edges is in a graph with
+# probability *d*, the density. Then it is in both of two graphs with probability *d*², and in at least
+# one with 2*d* − *d*². The ratio is *d* / (2 − *d*): at *d* = 0.24, 0.24 / 1.76 = **0.136**. If the
+# measured mean is close to it, the graphs are as different as their density allows. The paper shows that
+# the five graphs it selects most often overlap little; that alone says nothing about the selection, as
+# any five of the pool do.
 
 # %%
 matrix = jaccard_matrix(pool)
-print(f"mean over all pairs: {about.jaccard.mean:.3f}")
+chance = about.density.mean / (2 - about.density.mean)
+print(f"mean over all pairs: {about.jaccard.mean:.3f}, by chance {chance:.3f}")
 print(f"{about.graphs} graphs have {about.shapes} shapes")
 save_figure(
     run,
@@ -158,7 +187,10 @@ save_figure(
 )
 
 # %% [markdown]
-# **A sparse and a dense example.** Messages flow from left to right; sources and sinks are marked.
+# **A sparse and a dense example.** Messages flow from left to right; sources and sinks are marked. Two
+# things to look for. *Depth*: the longest chain of arrows. A rollout waits for its longest chain, so a
+# deep graph is slow even where it has few edges. *Fan-in*: how many arrows end in one box. Its LLM has to
+# read that many messages, and notebook 03 shows what reading costs.
 
 # %%
 sparsest = pool[int(densities(pool).argmin())]
@@ -179,6 +211,13 @@ for name, topology in (("sparsest", sparsest), ("densest", densest)):
 # **Who begins, who ends.** The reference generator gives every graph exactly one source; a graph
 # drawn uniformly may have several. How often each role is a source or a sink shows whether the
 # generator favours anybody.
+#
+# **How to read it.** With one source a graph and eight roles, each role should be a source in 1/8 = 12.5
+# % of them. In 100 graphs a share of that size has a standard error of √(0.125 · 0.875 / 100) = 3.3
+# points, so anything from 6 to 19 % is chance. The paper remarks that in its three favourite graphs some
+# roles tend to be sources or sinks. How special is that? A given role is the source of at least two of
+# three random graphs with probability 3 · (1/8)² · 7/8 + (1/8)³ = 4.3 %; that *some* role is, with eight
+# times that, 34 %. A pattern that every third draw has needs more than three graphs to be believed.
 
 # %%
 source_share, sink_share = end_shares(pool)
@@ -231,7 +270,9 @@ print("\n".join(conclusions))
 # 4. How many of the 18 graphs of three roles join all three pairs, and why is it that number?
 #
 # **With your own roles.** Write a role file like `data/roles/choice.yaml` and pass its path to
-# `load_roles`; everything above works unchanged.
+# `load_roles`; everything above works unchanged. Real LLMs change nothing here, as none is asked. But
+# draw the pool *once*, before training, and keep its file: every label of notebook 06 speaks about one of
+# its graphs, and a pool that is drawn anew makes all of them worthless.
 
 # %%
 my_range = None  # such as (1, 9)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from hieramas_lib.errors import ConfigError
-from hieramas_lib.experiments.statistics import mean_over_seeds
+from hieramas_lib.experiments.statistics import Interval, mean_over_seeds
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,3 +62,27 @@ def over_seeds(records: "pd.DataFrame", by: Sequence[str], values: Sequence[str]
             }
         rows.append(row)
     return pd.DataFrame(rows)
+
+
+def panel_gains(
+    records: "pd.DataFrame", column: str, level: object, values: Sequence[str]
+) -> "pd.DataFrame":
+    """Return what is gained over one level, for each ``panel`` and ``series``, over seeds.
+
+    The table of :func:`over_seeds` by panel, series and ``column``, of the differences of
+    :func:`gains_over`; the level itself is there with zeros.
+    """
+    by = ["panel", "series"]
+    gains = gains_over(records, column, level, [*by, "seed"], values)
+    return over_seeds(gains, [*by, column], values)
+
+
+def paired_change(
+    records: "pd.DataFrame", column: str, start: object, end: object, value: str
+) -> Interval:
+    """Return how a value changes from one level of ``column`` to another, over seeds.
+
+    Rows of one seed and level are averaged first.
+    """
+    by_level = records.pivot_table(index="seed", columns=column, values=value)
+    return mean_over_seeds(by_level[end] - by_level[start])

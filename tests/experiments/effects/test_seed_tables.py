@@ -4,7 +4,12 @@ import pandas as pd
 import pytest
 
 from hieramas_lib.errors import ConfigError
-from hieramas_lib.experiments.effects.seed_tables import gains_over, over_seeds
+from hieramas_lib.experiments.effects.seed_tables import (
+    gains_over,
+    over_seeds,
+    paired_change,
+    panel_gains,
+)
 
 
 def records() -> pd.DataFrame:
@@ -46,3 +51,28 @@ def test_one_seed_has_no_interval() -> None:
     table = over_seeds(records().iloc[:2], ["graph"], ["utility"])
     assert table["utility"].tolist() == [0.2, 0.3]
     assert table[["utility_low", "utility_high"]].isna().all(axis=None)
+
+
+def test_gains_in_panels_are_within_panel_and_series() -> None:
+    frame = pd.concat(
+        [
+            records().assign(panel="p", series="s"),
+            # In another series graph a is worth 0.5 more, which is not the gain of b.
+            records().assign(panel="p", series="t", utility=[0.7, 0.3, 1.7, 1.5]),
+        ]
+    )
+    table = panel_gains(frame, "graph", "a", ["utility"]).set_index(["series", "graph"])
+    assert table["utility"].to_dict() == pytest.approx(
+        {("s", "a"): 0, ("s", "b"): 0.2, ("t", "a"): 0, ("t", "b"): -0.3}
+    )
+    assert set(table["panel"]) == {"p"}
+
+
+def test_a_paired_change_is_over_seeds_with_rows_of_a_seed_averaged() -> None:
+    change = paired_change(records(), "graph", "a", "b", "utility")
+    assert change.estimate == pytest.approx(0.2)
+    # Differences 0.1 and 0.3: standard error 0.1.
+    assert change.low == pytest.approx(0.2 - 12.7062 * 0.1, abs=1e-3)
+    twice = pd.concat([records(), records()])
+    assert paired_change(twice, "graph", "a", "b", "utility").low == pytest.approx(change.low)
+    assert paired_change(records(), "graph", "b", "a", "utility").estimate == pytest.approx(-0.2)
