@@ -29,7 +29,7 @@
 # learners on more labels, in several worlds, with the answers replayed instead of the texts.
 #
 # Reads: a shipped benchmark, or one of your own, and the simulated pool. Writes: one run folder with
-# four figures and two tables. About a minute. Offline and free; the LLMs are **simulated**.
+# six figures and three tables. About a minute. Offline and free; the LLMs are **simulated**.
 
 # %% tags=["parameters"]
 benchmark = "knowledge"  # knowledge, maths, humaneval, or the path of a benchmark.yaml
@@ -55,62 +55,65 @@ team = "cheap team, kappa 2"  # who sits there, a name of graph_selection.worlds
 # %%
 import sys
 
-import numpy as np
 import pandas as pd
 import torch
 from tqdm import tqdm
 
-from hieramas_lib.errors import ConfigError
-from hieramas_lib.experiments.benchmark import (
-    Benchmark,
-    check_plan,
-    held_out,
-    open_benchmark,
-    setting_of,
-)
+from hieramas_lib.experiments.benchmark import check_plan, held_out, setting_of
 from hieramas_lib.experiments.effects.effect_plots import effect_points
-from hieramas_lib.experiments.effects.seed_tables import over_seeds
 from hieramas_lib.experiments.figures import save_figure
 from hieramas_lib.experiments.graph_drawing import draw_topologies
-from hieramas_lib.experiments.graph_selection.quality import measure_quality
-from hieramas_lib.experiments.graph_selection.selection import (
-    CLASSIFIER,
-    FIXED,
-    SELECTORS,
-    TRUE_FIXED,
-    LabelPlan,
-    regret_rows,
-    with_settings,
+from hieramas_lib.experiments.graph_selection.chosen_graphs import (
+    chosen_sentence,
+    chosen_table,
+    chosen_titles,
+    likeness,
+    most_chosen,
+    ranked_graphs,
 )
-from hieramas_lib.experiments.graph_selection.worlds import SETTINGS, shipped_world
-from hieramas_lib.experiments.learning_plots import reliability_curves
-from hieramas_lib.experiments.plots import anchors
-from hieramas_lib.experiments.runs import start_notebook
-from hieramas_lib.experiments.statistics import (
-    mean_over_seeds,
-    mean_over_tasks,
-    paired_difference,
+from hieramas_lib.experiments.graph_selection.every_graph import (
+    BEST,
+    BEST_IN_TRAINING,
+    CHOICES,
+    RANDOM,
+    check_filling,
+    choice_sentence,
+    choice_table,
+    study_graphs,
 )
-from hieramas_lib.experiments.tables import presentable
+from hieramas_lib.experiments.graph_selection.quality import (
+    measure_quality,
+    trust_curves,
+    trust_sentence,
+)
 
 # %%
+from hieramas_lib.experiments.graph_selection.regret_tables import (
+    READS,
+    classifier_sentence,
+    regret_points,
+    regret_table,
+    regrets_in,
+    setting_named,
+)
+from hieramas_lib.experiments.graph_selection.selection import CLASSIFIER, SELECTORS, with_settings
+from hieramas_lib.experiments.graph_selection.worlds import shipped_world
+from hieramas_lib.experiments.learning_plots import reliability_curves
+from hieramas_lib.experiments.plots import anchors, jaccard_matrix
+from hieramas_lib.experiments.run_worlds import open_for
+from hieramas_lib.experiments.runs import start_notebook
+from hieramas_lib.experiments.tables import presentable
 from hieramas_lib.learning.classifier import GraphClassifier
 from hieramas_lib.learning.labels import GraphLabels, pairwise_loss
-from hieramas_lib.learning.policy import ActionSpace, constant_policy
 from hieramas_lib.learning.stage2 import REFERENCE, Stage2Settings
-from hieramas_lib.methods.hieramas import HieraMAS, HieraMASSettings
-from hieramas_lib.teams.executor import Job, run_batch
+from hieramas_lib.methods.hieramas import HieraMASSettings
 from hieramas_lib.teams.graph_pool import GraphPool
-from hieramas_lib.teams.roles import RoleSet
 from hieramas_lib.teams.topology import Topology
-from hieramas_lib.teams.utility import utility
 
 # %%
 run = start_notebook("06_stage2_classifier", globals())
 config = run.config
 setting = setting_of(config)
-
-# %%
 check_plan(
     pool=config.pool,
     benchmarks=[config.benchmark],
@@ -118,19 +121,11 @@ check_plan(
     llms={"decision": config.decision},
     at_least_one={"width": config.width, "graphs": config.graphs, "tests": config.tests + 1},
 )
-stage2 = Stage2Settings(
-    graphs_per_task=config.graphs_per_task,
-    rule=config.rule,
-    form=config.form,
-    epochs=config.epochs,
-    batch=config.batch,
-)
-settings = HieraMASSettings(stage2=stage2)
-teams = {there.name: there for there in SETTINGS}
-if config.team not in teams:
-    raise ConfigError(f"team: {config.team!r} is not one of {', '.join(teams)}")
-if config.filling not in ("all_roles", "trained"):
-    raise ConfigError(f"filling: {config.filling!r} is neither 'all_roles' nor 'trained'")
+check_filling(config.filling)
+there = setting_named(config.team)
+learned = ("graphs_per_task", "rule", "form", "epochs", "batch")
+stage2 = Stage2Settings(**{name: getattr(config, name) for name in learned})
+replayed = (config.benchmark, config.pool) == ("knowledge", "simulated")
 print(run)
 
 # %% [markdown]
@@ -147,6 +142,13 @@ print(run)
 # Reverse the edges and the result changes: 1 + 10, 10 + 100, 100. (The published code passes the
 # matrix the wrong way round, so its messages run from readers to the read. Ours has a second set of
 # weights for that way, as whether anybody reads a role decides what reaches the decision.)
+#
+# After two such layers a role holds something of everybody at most two edges upstream. The nodes are then averaged
+# and a small network turns the average into one number, the *score* of the graph for this question. A node
+# starts with the text vector of its role, how well that matches the question, and whether the policy keeps the role.
+# The match is all that the classifier knows of a question: without it, it could learn only which graph is good for
+# everybody. (The vector of the question itself is left out. Hundreds of numbers for tens of questions would be
+# learned by heart.)
 
 # %%
 toy = GraphPool(3, (Topology(3, ((0, 1), (1, 2))), Topology(3, ((1, 0), (2, 1)))))
@@ -158,11 +160,21 @@ incoming = torch.stack([torch.from_numpy(t.adjacency()).float().T for t in toy])
 print(layer(numbers, incoming).squeeze(-1).tolist())
 
 # %% [markdown]
+# ## What a label is
+#
 # **Ties teach nothing.** Two graphs were run on one question, one scored higher than the other. If
 # both did equally well the loss is 0, whatever the scores: such a question has no opinion. If they
 # differ by 0.9 in utility (one right, one wrong) the pair weighs 90 times as much as a pair that
-# differs by 0.01 in cost: below, two questions disagree with the scores, and only one of them matters. (The published rule marks the best two of five as positive even if all
-# five were right, so most labels are noise.)
+# differs by 0.01 in cost: below, two questions disagree with the scores, and only one of them matters. (The
+# published rule marks the best two of five as positive even if all five were right, so most labels are noise.)
+#
+# In letters: for every pair of graphs g, h that were run on a question, with utilities U and scores s, the loss
+# is |U(g) − U(h)| · log(1 + exp(−(s(g) − s(h)))) where g is the better one, averaged with those weights. It falls
+# as the score of the better graph rises above that of the worse one.
+#
+# Why by the *difference* in utility? Nearly all pairs are about cost alone: both graphs right or both wrong, and
+# one a little cheaper. Counted one each, they would outvote the few that decide about right and wrong, and the
+# classifier would learn which graphs are cheap.
 
 
 # %%
@@ -181,105 +193,34 @@ print("wrong by 0.90, right by 0.01:", loss_of([[0.9, 0.0], [0.0, 0.01]], [[0.0,
 
 # %% [markdown]
 # The fourth number is close to the second and the fifth to the third: the large gap decides.
-
-# %% [markdown]
+#
 # ## Label, train, and try every graph
 #
 # Who sits where is frozen. With `filling = "all_roles"` every role is kept, by one LLM, so that the
 # graph is all there is to choose. A trained policy keeps some three of eight roles, and the fewer
 # roles, the fewer edges are left that could matter. Set `filling = "trained"` to see that.
-
-
-# %%
-async def frozen_system(world: Benchmark, seed: int) -> HieraMAS:
-    """Return a system with the policy that this notebook works with."""
-    system = HieraMAS(world.space, world.llms, world.encoder, settings, seed)
-    if config.filling == "trained":
-        await system.fit_policy(world.train)
-    else:
-        system.start(world.train, constant_policy(*everybody(world)))
-    return system
-
-
-def everybody(world: Benchmark) -> tuple[ActionSpace, RoleSet, torch.Tensor]:
-    """Return the actions that give every role one proposer and a synthesizer, the decision's LLM."""
-    space, roles = world.space.actions, world.space.roles
-    actions = torch.full((len(roles.roles), space.positions), space.skip)
-    actions[:, 0] = actions[:, -1] = space.llms.index(config.decision)
-    return space, roles, actions
-
-
-# %% [markdown]
+#
 # For every test question, all graphs of the pool are run. That gives the table of utilities from
-# which each way of choosing can be scored.
-
-
-# %%
-async def open_and_train(seed: int) -> tuple[Benchmark, HieraMAS, GraphLabels]:
-    """Open a new world and train stage 2 in it."""
-    world = open_benchmark(
-        config.benchmark,
-        pool=config.pool,
-        budget_usd=config.budget_usd,
-        difficulty=config.difficulty,
-        seed=seed,
-        graphs=config.graphs,
-        width=config.width,
-        decision=config.decision,
-        reads=config.reads,
-    )
-    run.watch(world.llms)
-    system = await frozen_system(world, seed)
-    labels = await system.fit_graphs(world.train)
-    return world, system, labels
-
-
-async def every_graph(system: HieraMAS, world: Benchmark) -> np.ndarray:
-    """Return the utility of every graph on every test question, ``[tasks, graphs]``."""
-    actions, count = system.actions(test), len(world.space.graphs)
-    jobs = [
-        Job(world.space.team(actions[i], graph), task)
-        for i, task in enumerate(test)
-        for graph in range(count)
-    ]
-    rollouts = await run_batch(jobs, world.llms)
-    worth = [utility(rollout, world.reference_cost) for rollout in rollouts]
-    return np.array(worth).reshape(-1, count)
-
-
-# %%
-async def choices(seed: int) -> tuple[GraphLabels, HieraMAS, pd.DataFrame]:
-    """Return the labels, the trained system and the utility of every selector on every test task."""
-    world, system, labels = await open_and_train(seed)
-    every = await every_graph(system, world)
-    fixed = labels.best_on_average(config.graphs)
-    picked = system.graph_scores(test).argmax(dim=1).numpy()
-    frame = pd.DataFrame(
-        {
-            "task_id": [task.id for task in test],
-            "seed": seed,
-            "random graph": every.mean(axis=1),
-            "best graph in training": every[:, fixed],
-            "classifier": every[np.arange(len(every)), picked],
-            "best fixed graph in hindsight": every[:, every.mean(axis=0).argmax()],
-            "best graph for each question": every.max(axis=1),
-            "picked": picked,
-        }
-    )
-    return labels, system, frame
-
+# which each way of choosing can be scored:
+#
+# * *random graph*: the mean over all graphs, what drawing one is worth on average;
+# * *best graph in training*: the one with the best mean among the labels, used for every question;
+# * *classifier*: for each question the graph that scores highest;
+# * *best fixed graph in hindsight*: the one that turns out best on the test questions;
+# * *best graph for each question*: the best one of each question.
 
 # %%
 test = held_out(config.benchmark)[: config.tests or None]
 planned = len(config.seeds) * len(test)
 print(f"{planned * config.graphs:,} rollouts for the table of utilities, cached calls included")
-results = [await choices(seed) for seed in tqdm(config.seeds, desc="seeds", file=sys.stdout)]
-systems = [system for _, system, _ in results]
-contested = np.mean([labels.contested.float().mean() for labels, _, _ in results])
-outcomes = pd.concat([frame for _, _, frame in results], ignore_index=True)
-selectors = [name for name in outcomes.columns if name not in ("task_id", "seed", "picked")]
+settings = HieraMASSettings(stage2=stage2)
+studies = []
+for seed in tqdm(config.seeds, desc="seeds", file=sys.stdout):
+    world = open_for(run, config.benchmark, seed, reads=config.reads)
+    studies.append(await study_graphs(world, settings, test, seed, filling=config.filling))
+outcomes = pd.concat([study.outcomes for study in studies], ignore_index=True)
 run.save_records(outcomes)
-outcomes[selectors].mean().round(4)
+outcomes[list(CHOICES)].mean().round(4)
 
 # %% [markdown]
 # ## Five ways to choose
@@ -287,27 +228,15 @@ outcomes[selectors].mean().round(4)
 # The last two rows look into the answers: no method may do that. They show how much there is to
 # gain by one graph for all, and by a graph for each question. The latter is an upper bound that no
 # learner reaches, as it also picks up luck: with many graphs, one of them is right by chance.
+#
+# How much luck? Suppose that every graph is right with probability 0.7 on a question, independently, and none is
+# better than any other. Then of 30 graphs one is right almost surely (1 − 0.3³⁰), and "the best graph for each
+# question" looks 0.3 better than the rest, with nothing to learn. Graphs of one team are far from independent, so
+# the bound is not as loose as that; but a gap below it is no proof of anything. Regret is counted from the
+# best *fixed* graph here, which has much less luck in it.
 
 # %%
-tasks = outcomes["task_id"].tolist()
-
-
-def selector_row(name: str) -> dict[str, object]:
-    """Utility of one selector and its regret against the best fixed graph in hindsight."""
-    value = mean_over_tasks(outcomes[name], tasks)
-    best = outcomes["best fixed graph in hindsight"].mean()
-    return {
-        "method": name,
-        "n": outcomes["task_id"].nunique(),
-        "seeds": outcomes["seed"].nunique(),
-        "utility": value.estimate,
-        "utility_low": value.low,
-        "utility_high": value.high,
-        "regret": best - value.estimate,
-    }
-
-
-table = pd.DataFrame([selector_row(name) for name in selectors])
+table = choice_table(outcomes)
 caption = (
     f"Ways to choose a graph on {config.benchmark} ({setting.text}, "
     f"filling: {config.filling}, decision reads {config.reads})."
@@ -319,6 +248,8 @@ run.save_table(
     caption + " Regret: to the best fixed graph in hindsight.",
     simulated=setting.simulated,
 )
+
+# %%
 save_figure(
     run,
     anchors(table),
@@ -334,26 +265,72 @@ save_figure(
 # For one test question: the graph that scores highest, the next two, and the one at the bottom. A *source* reads
 # nobody, a *sink* is read by nobody but the decision, so under `reads = "sinks"` the sinks are the voices
 # that count. Whoever is read by somebody speaks through the reader only.
+#
+# **How to read it.** Scores mean something as differences only: 0.7 more is odds of 2 to 1 that the order is right, if
+# the classifier can be trusted (below). If the runner-up is as near as a few hundredths, the choice was a toss-up.
 
 # %%
-question = 0
-scores = systems[0].graph_scores([test[question]])[0]
-order = scores.argsort(descending=True).tolist()
-places = {"chosen": 0, "runner-up": 1, "third": 2, "last": len(order) - 1}
-pool_of_graphs = systems[0].space.graphs
-drawn = {
-    f"{name}, score {float(scores[order[place]]):.2f}": pool_of_graphs[order[place]]
-    for name, place in places.items()
-    if place < len(order)
-}
+question, system = test[0], studies[0].system
+graphs, roles = system.space.graphs, system.space.roles.names
+drawn = ranked_graphs(system.graph_scores([question])[0], graphs)
 save_figure(
     run,
-    draw_topologies(drawn, systems[0].space.roles.names, columns=1),
+    draw_topologies(drawn, roles, columns=1),
     "graphs",
-    caption=f"Graphs for the question {test[question].id} by the classifier's score, seed "
+    caption=f"Graphs for the question {question.id} by the classifier's score, seed "
     f"{config.seeds[0]}: ids {', '.join(graph.id for graph in drawn.values())} ({setting.text}).",
     simulated=setting.simulated,
     alt="Drawings of four graphs over the roles, with sources and sinks marked.",
+)
+
+# %% [markdown]
+# One question is an anecdote. Choosing takes no answer, so here is what is chosen for *all* held-out questions of
+# the first seed (another seed has another pool): the graphs chosen most often, as in **Figure 3a** of the
+# HieraMAS paper. The paper's three have densities, edges / *n* (*n* − 1), of 0.23 to 0.32. That sounds sparse; but a full
+# graph without circles has 0.5 on this scale, and the graphs of the pool have 0.14 to 0.34 where roles are eight. A
+# choice at random would land there, too. In the paper Psychologist and Doctor tend to be sinks, and the
+# Critic a source; whether that is so here is for the table to say.
+
+# %%
+asked = held_out(config.benchmark)
+picked = system.graph_scores(asked).argmax(dim=1).tolist()
+favourites = most_chosen(picked, graphs, 5)
+about = f"chosen for {len(asked)} held-out questions, seed {config.seeds[0]} ({setting.text})"
+favourite_table = chosen_table(favourites, len(asked), roles)
+run.save_table(
+    favourite_table, "chosen", f"Graphs most often {about}.", simulated=setting.simulated
+)
+presentable(favourite_table)
+
+# %%
+save_figure(
+    run,
+    draw_topologies(chosen_titles(favourites[:3], len(asked)), roles, columns=1),
+    "chosen_graphs",
+    caption=f"The graphs most often {about}: arrows lead from a role to one that reads it.",
+    simulated=setting.simulated,
+    alt=f"Drawings of {len(favourites[:3])} graphs over the roles, with density in the titles.",
+)
+
+# %% [markdown]
+# **Figure 3b** of the paper: how alike are they? The *Jaccard similarity* of two graphs is the number of edges that
+# both have, divided by the number that at least one has: 1 on the diagonal, 0 for no common edge. With the
+# edges a → b, b → c against a → b, a → c it is 1 / 3. The paper reports little overlap between
+# its five favourites.
+#
+# **What to compare with.** Two *random* graphs of the pool overlap little, too (notebook 04 shows it, and the
+# conclusions below print the mean). Only an overlap that differs from theirs says something: above it, the favourites share a pattern, such as who is a sink;
+# level with it, they may as well have been drawn.
+
+# %%
+alike = likeness(favourites)
+save_figure(
+    run,
+    jaccard_matrix(alike, [f"graph {rank}" for rank in favourite_table["rank"]]),
+    "jaccard",
+    caption=f"Jaccard similarity of the edge sets of the graphs most often {about}.",
+    simulated=setting.simulated,
+    alt=f"Matrix of {len(favourites)} by {len(favourites)} similarities, 1 on the diagonal.",
 )
 
 # %% [markdown]
@@ -373,43 +350,43 @@ save_figure(
 # * **random**, **full** and **densest** need no labels.
 
 # %%
-there, rows = teams[config.team], []
-replayed = (config.benchmark, config.pool) == ("knowledge", "simulated")
-if not replayed:
+regrets = regret_means = pd.DataFrame()
+if replayed:
+    regrets = regrets_in(
+        tqdm(config.worlds, file=sys.stdout),
+        there,
+        config.labels_there,
+        each=config.graphs_per_task,
+        graphs=config.graphs,
+        selectors=SELECTORS | {CLASSIFIER: with_settings(stage2)},
+    )
+    regret_means = regret_table(regrets)
+else:
     print("left out: graphs are replayed on knowledge with the simulated pool only")
-ways = dict(SELECTORS) | {CLASSIFIER: with_settings(stage2)}
-plan = LabelPlan((config.labels_there,), each=config.graphs_per_task, seeds=1)
-for seed in tqdm(config.worlds if replayed else [], file=sys.stdout):
-    for reads_there in ("sinks", "all"):
-        world = shipped_world(there, reads_there, seed, graphs=config.graphs)
-        found = regret_rows(world, plan, test_copies=10, selectors=ways)
-        rows += [{"reads": reads_there, "seed": seed, **row} for row in found]
 
 # %%
-regrets = pd.DataFrame(rows)
-regret_table = pd.DataFrame()
 if replayed:
-    regret_table = over_seeds(regrets, ["reads", "selector", "queries"], ["utility", "regret"])
-    regret_table = regret_table.drop(columns=["utility_low", "utility_high"])
     run.save_table(
-        regret_table,
+        regret_means,
         "regret",
         f"Ways to choose a graph from {config.labels_there} labelled questions, {config.graphs} graphs, "
         f"{config.team}: regret to the best graph for each subject, 95 % intervals over worlds.",
         simulated=True,
     )
-presentable(regret_table)
+presentable(regret_means)
+
+# %% [markdown]
+# **How to read the figure.** Further left is better, and 0 is the best graph for each subject. If the classifier stands
+# left of *best fixed, true*, it gains something that no single graph does: it looked at the question. If
+# it only stands left of *best fixed, same labels*, it may just have found a better single graph from the same data.
+# And if *full* stands as far left, no choosing was needed at all. The intervals are over worlds, of which there are
+# few: with four, an interval is 3.2 standard errors wide to either side.
 
 # %%
 if replayed:
-    shown = regret_table[regret_table["selector"] != "best for each subject"].copy()
-    shown["panel"], shown["series"] = "decision reads " + shown["reads"], "regret"
-    figure = effect_points(
-        shown.rename(columns={"selector": "row"}), "regret", xlabel="regret × 100", scale=100
-    )
     save_figure(
         run,
-        figure,
+        effect_points(regret_points(regret_means), "regret", xlabel="regret × 100", scale=100),
         "regret",
         caption=f"Regret of ways to choose a graph, {config.labels_there} labelled questions, "
         f"{config.team}; {len(config.worlds)} worlds with 95 % intervals.",
@@ -424,25 +401,25 @@ if replayed:
 # through a sigmoid, is the probability that the classifier gives to the true order. If it says 80 %, is the
 # order right in 80 % of the cases? On the dotted line, it is; below it, the classifier is too sure. Dividing all
 # scores by a *temperature*, fitted on questions that it was not trained on, changes no choice, only the trust.
+#
+# Two numbers sum it up. The *AUC* is the share of such pairs in which the right graph scores higher: 0.5 is a
+# coin. The *calibration error* is the mean distance of the curve from the dotted line, weighted by the pairs. A
+# classifier can be good at one and bad at the other: always saying 51 % for the right order has an AUC of 1, and
+# is far too modest.
 
 # %%
 if replayed:
     judged = shipped_world(there, config.reads, config.worlds[0], graphs=config.graphs)
-    qualities = {
-        name: measure_quality(judged, config.labels_there, of, test_copies=10, seed=0)
-        for name, of in {"this classifier": stage2, "published": REFERENCE}.items()
-    }
-    curves = {}
-    for name, found in qualities.items():
-        curves[name] = [(b.confidence, b.accuracy, b.share) for b in found.curve]
-    first = qualities["this classifier"]
-    if first.temperature != 1.0:
-        curves[f"this one, temperature {first.temperature:.1f}"] = [
-            (b.confidence, b.accuracy, b.share) for b in first.curve_fitted
-        ]
+    ours, published = (
+        measure_quality(judged, config.labels_there, of, test_copies=10, seed=0)
+        for of in (stage2, REFERENCE)
+    )
+
+# %%
+if replayed:
     save_figure(
         run,
-        reliability_curves(curves),
+        reliability_curves(trust_curves(ours, published)),
         "reliability",
         caption="How often the likelier order of a right and a wrong graph is the true one, by its stated "
         f"probability; area: share of pairs. World {config.worlds[0]}, {config.labels_there} labels.",
@@ -452,58 +429,24 @@ if replayed:
 
 # %% [markdown]
 # ## What we saw
-
-
-# %%
-def compare(other: str) -> str:
-    """Say how the classifier does against another selector, paired on the same questions."""
-    gain = paired_difference(outcomes["classifier"], outcomes[other], tasks)
-    if gain.low > 0:
-        verdict = "better than"
-    elif gain.high < 0:
-        verdict = "worse than"
-    else:
-        verdict = "not distinguishable from"
-    return f"The classifier is {verdict} “{other}”: utility difference {gain}."
-
-
-def compare_there(reads_there: str) -> str:
-    """Say how the classifier does against rivals over worlds, with the larger number of labels."""
-    by_world = regrets[regrets["reads"] == reads_there].pivot_table(
-        index="seed", columns="selector", values="regret"
-    )
-    parts = []
-    for other in (FIXED, "edges x similarity", "full", "random"):
-        gain = mean_over_seeds(by_world[other] - by_world[CLASSIFIER])
-        word = "better than" if gain.low > 0 else "worse than" if gain.high < 0 else "level with"
-        parts.append(f"{word} “{other}” ({gain})")
-    mean = by_world.mean()
-    return (
-        f"{config.labels_there} labels, decision reads {reads_there}, {len(by_world)} worlds: the classifier's "
-        f"regret is {mean[CLASSIFIER]:.3f}, that of the true best fixed graph {mean[TRUE_FIXED]:.3f}, ratio to "
-        f"the best fixed from the same labels {mean[CLASSIFIER] / mean[FIXED]:.2f}; in utility it is "
-        + ", ".join(parts)
-        + "."
-    )
-
+#
+# *Contested* questions are those on which right and wrong graphs were both seen. All that can be learned about being
+# right comes from them; the others teach cost.
 
 # %%
-room = outcomes["best graph for each question"].mean() - outcomes["random graph"].mean()
+contested = sum(study.labels.contested.float().mean().item() for study in studies) / len(studies)
 conclusions = [
-    compare("random graph"),
-    compare("best graph in training"),
+    choice_sentence(outcomes, RANDOM),
+    choice_sentence(outcomes, BEST_IN_TRAINING),
     f"{contested:.0%} of the training questions had both right and wrong graphs among those run on "
     "them; on the rest, graphs differ in cost alone.",
-    f"Between a random graph and the best graph for each question lie {room:.3f} of utility "
-    "(luck included).",
+    "Between a random graph and the best graph for each question lie "
+    f"{(outcomes[BEST] - outcomes[RANDOM]).mean():.3f} of utility (luck included).",
+    chosen_sentence(picked, graphs),
 ]
 if replayed:
-    conclusions += [compare_there(reads_there) for reads_there in ("sinks", "all")]
-    conclusions.append(
-        f"AUC on pairs of a right and a wrong graph {first.auc:.2f} (published network and labels "
-        f"{qualities['published'].auc:.2f}); calibration error {first.error:.3f}, with a fitted temperature "
-        f"{first.error_fitted:.3f}."
-    )
+    conclusions += [classifier_sentence(regrets, reads) for reads in READS]
+    conclusions.append(trust_sentence(ours, published))
 else:
     conclusions.append("The larger comparison was left out: it needs the simulated pool.")
 run.save_conclusions(conclusions)
@@ -527,6 +470,7 @@ twice = layer(layer(numbers, incoming), incoming)[0, 2].item()
 print("exercise 1:", "not answered yet" if my_c is None else my_c == twice)
 
 # %%
-figures = ["selectors", "graphs", *(["regret", "reliability"] if replayed else [])]
-tables = ["selectors", *(["regret"] if replayed else [])]
-print(run.finish(rows=planned, figures=figures, tables=tables))
+figures = ["selectors", "graphs", "chosen_graphs", "jaccard"]
+more = ["regret", "reliability"] if replayed else []
+tables = ["selectors", "chosen", *more[:1]]
+print(run.finish(rows=planned, figures=[*figures, *more], tables=tables))

@@ -30,7 +30,7 @@ def pool_file(folder: Path, **fields: Any) -> str:
 
 def test_sound_values_and_unknown_names_pass(tmp_path: Path) -> None:
     check_parameters("x", {})
-    check_parameters("x", {"decision": "gpt-5-mini", "difficulty": "hard", "llms": ["anything"]})
+    check_parameters("x", {"decision": "gpt-5-mini", "difficulty": "hard", "own": ["anything"]})
     check_parameters("x", {"benchmarks": ["maths", "humaneval"], "seeds": [0], "pool": "simulated"})
     own = {"pool": pool_file(tmp_path), "budget_usd": 0.1, "decision": "one", "alone": ["one"]}
     check_parameters("x", own)
@@ -50,6 +50,21 @@ def test_sound_values_and_unknown_names_pass(tmp_path: Path) -> None:
         ({"benchmarks": ["maths", "mmlu"]}, "benchmark: 'mmlu' is not one of knowledge"),
         ({"benchmarks": []}, "benchmarks: give at least one"),
         ({"seeds": []}, "seeds: give at least one"),
+        ({"agent_llms": ["gpt9"]}, "agent_llms, place 1: 'gpt9' is not in pool"),
+        ({"llms": ["gpt-5-mini", "gpt9"]}, "llms, place 2: 'gpt9' is not in pool"),
+        ({"passes": 0}, "passes: at least 1, got 0"),
+        ({"tests": -3}, "tests: at least 0, got -3"),
+        ({"group": 1}, "group: at least 2, got 1"),
+        ({"alpha": 2.0}, "alpha: from 0 to 1, got 2.0"),
+        ({"credit": "multi"}, "credit: 'multi' is not one of multi_level"),
+        ({"effort": "slow"}, "effort: 'slow' is not one of tiny, quick, full"),
+        ({"mode": "sync"}, "mode: 'sync' is not one of synchronous, reference"),
+        ({"engine": "text"}, "engine: 'text' is not one of answers, texts"),
+        ({"faults": ["wrong", "silly"]}, "faults: 'silly' is not one of wrong, refusal, noise"),
+        ({"trained_with": "silly"}, "trained_with: 'silly' is not one of"),
+        ({"methods": ["CoTT"]}, "methods: 'CoTT' is not one of Base"),
+        ({"methods": []}, "methods: give at least one"),
+        ({"variants": ["grph"]}, "variants: 'grph'"),
     ],
 )
 def test_each_fault_names_the_run_and_the_parameter(values: dict[str, Any], message: str) -> None:

@@ -1,12 +1,14 @@
 """What each part is worth: variants minus the full system on the same questions."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import nan
 from typing import TYPE_CHECKING, Final
 
 from hieramas_lib.experiments.ablations.variants import FULL, System, variant
 from hieramas_lib.experiments.published import published_table
 from hieramas_lib.experiments.statistics import Interval, mean_over_seeds, paired_difference
+from hieramas_lib.experiments.utility_tables import verdict
+from hieramas_lib.teams.oracle.anchors import Anchors
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,6 +66,50 @@ def _gain(ours: "pd.Series[float]", full: "pd.Series[float]") -> Interval:
         return mean_over_seeds(by_run)
     tasks = difference.index.get_level_values("task_id").tolist()
     return paired_difference(ours, full.loc[ours.index], tasks)
+
+
+def change_sentence(table: "pd.DataFrame", name: str) -> str:
+    """Say what a variant does to utility and cost.
+
+    Args:
+        table: See :func:`ablation_table`.
+        name: One of its variants.
+    """
+    row = table.set_index("variant").loc[name]
+    gain, low, high = (row[f"utility_gain{end}"] for end in ("", "_low", "_high"))
+    word = verdict(Interval(gain, low, high), "gains", "costs", "does nothing measurable to")
+    return (
+        f"“{name}” {word} utility: {gain:+.3f} [{low:.3f}, {high:.3f}], at "
+        f"{row['cost_reference_gain']:+.2f} reference calls a question."
+    )
+
+
+def anchor_means(anchors: Sequence[Anchors]) -> "pd.DataFrame":
+    """Return utility, accuracy and cost of three anchors, means over worlds.
+
+    A single row says so where none were evaluated, as in texts.
+    """
+    import pandas as pd
+
+    if not anchors:
+        return pd.DataFrame({"anchor": ["not with texts"]})
+    names = {
+        "random policy": "random",
+        "decision LLM alone": "decision_alone",
+        "strongest LLM alone": "strongest_alone",
+    }
+    rows = []
+    for anchor, attribute in names.items():
+        found = [getattr(of, attribute) for of in anchors]
+        rows.append(
+            {
+                "anchor": anchor,
+                "utility": sum(e.mean for e in found) / len(found),
+                "accuracy": sum(e.accuracy for e in found) / len(found),
+                "cost_reference": sum(e.cost for e in found) / len(found),
+            }
+        )
+    return pd.DataFrame(rows)
 
 
 def beside_paper(

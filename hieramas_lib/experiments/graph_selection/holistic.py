@@ -14,14 +14,28 @@ K graphs g of worth U(g), seen with noise of standard deviation sigma in n runs 
     So which is better depends on n: edges are fewer than graphs, and learned from fewer runs.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import torch
 
-from hieramas_lib.experiments.graph_selection.worlds import Floats, Questions, draw_labels
+from hieramas_lib.experiments.effects.seed_tables import over_seeds
+from hieramas_lib.experiments.graph_selection.worlds import (
+    SETTINGS,
+    Floats,
+    Questions,
+    draw_labels,
+    shipped_world,
+)
 from hieramas_lib.learning.selectors import EdgeScores, adjacency, regress_edges, reinforce_edges
 from hieramas_lib.teams.graph_pool import GraphPool
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+WHOLE: Final = "whole graphs"
 
 
 def additive_regret(worth: Floats, graphs: GraphPool) -> float:
@@ -51,7 +65,7 @@ def growth_rows(
         labels = draw_labels(train, queries, each, len(graphs), seed)
         seen = train.features(queries)
         chosen = {
-            "whole graphs": labels.best_on_average(len(graphs)),
+            WHOLE: labels.best_on_average(len(graphs)),
             "edges, REINFORCE": _best(reinforce_edges(labels, seen, graphs), graphs),
             "edges, regressed": _best(
                 regress_edges(labels, seen, graphs, similarity=False), graphs
@@ -61,6 +75,58 @@ def growth_rows(
             regret = float(worth.max() - worth[graph])
             rows.append({"choice": choice, "labels": queries * each, "regret": regret})
     return rows
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """Regret of one graph for all questions as labels grow, in several worlds.
+
+    Attributes:
+        table: ``choice, labels, seeds, regret, regret_low, regret_high``, over worlds.
+        limit: Mean over worlds of the regret that edges can never lose.
+    """
+
+    table: "pd.DataFrame"
+    limit: float
+
+    def sentence(self) -> str:
+        """Say which way to choose has the lower regret with the most labels."""
+        most = self.table["labels"].max()
+        last = self.table[self.table["labels"] == most].set_index("choice")["regret"]
+        edges = last.drop(WHOLE)
+        holds = last[WHOLE] < edges.min()
+        claim = "shows here." if holds else "does not show here: edges do as well or better."
+        return (
+            f"Whole graphs against edges at {most:,} labelled runs: regret {last[WHOLE]:.3f} "
+            f"against {edges.min():.3f} ({edges.idxmin()}). The second claim {claim} The regret "
+            f"that edges can never lose is {self.limit:.3f} in these worlds."
+        )
+
+
+def growth_in(
+    seeds: Iterable[int], budgets: Sequence[int], *, graphs: int, each: int = 5
+) -> Growth:
+    """Let labels grow in several worlds of the cheap team, whose decision reads all.
+
+    Args:
+        seeds: Of the worlds, and of the labels drawn in each.
+        budgets: Numbers of labelled questions.
+        graphs: Size of the pool.
+        each: Graphs run on each question.
+    """
+    import pandas as pd
+
+    rows: list[dict[str, object]] = []
+    limits = []
+    for seed in seeds:
+        world = shipped_world(SETTINGS[-1], "all", seed, graphs=graphs)
+        worth = world.testing(10).utility[:, :graphs].mean(axis=0)
+        limits.append(additive_regret(worth, world.graphs))
+        train = world.training_for(max(budgets), seed)
+        found = growth_rows(train, worth, world.graphs, budgets, each=each, seed=seed)
+        rows += [{"seed": seed, **row} for row in found]
+    table = over_seeds(pd.DataFrame(rows), ["choice", "labels"], ["regret"])
+    return Growth(table, sum(limits) / len(limits))
 
 
 def _best(scores: EdgeScores, graphs: GraphPool) -> int:

@@ -84,6 +84,26 @@ def measure_quality(
     )
 
 
+def trust_curves(ours: Quality, published: Quality) -> dict[str, list[tuple[float, float, float]]]:
+    """Return what ``reliability_curves`` draws: both classifiers, and ours with a temperature."""
+    curves = {"this classifier": ours.curve, "published": published.curve}
+    if ours.temperature != 1.0:
+        curves[f"this one, temperature {ours.temperature:.1f}"] = ours.curve_fitted
+    return {
+        name: [(part.confidence, part.accuracy, part.share) for part in curve]
+        for name, curve in curves.items()
+    }
+
+
+def trust_sentence(ours: Quality, published: Quality) -> str:
+    """Say how well both classifiers order pairs, and how far ours can be trusted."""
+    return (
+        f"AUC on pairs of a right and a wrong graph {ours.auc:.2f} (published network and labels "
+        f"{published.auc:.2f}); calibration error {ours.error:.3f}, with a fitted temperature "
+        f"{ours.error_fitted:.3f}."
+    )
+
+
 def _scores(classifier: GraphScorer, questions: Questions, labels: GraphLabels) -> Tensor:
     features = questions.features(len(labels.graphs))
     with torch.no_grad():

@@ -65,8 +65,9 @@ def chosen_shares(
         columns: Names of the actions, SKIP the last.
     """
     import pandas as pd
+    import torch
 
-    counts = actions[..., None].eq(_range(len(columns))).double().mean(dim=0)
+    counts = actions[..., None].eq(torch.arange(len(columns))).double().mean(dim=0)
     return pd.DataFrame(
         counts.flatten(0, 1).numpy(),
         index=[f"{role} · {position}" for role in roles for position in positions],
@@ -77,19 +78,15 @@ def chosen_shares(
 def kept_sentence(traces: Sequence[Trace]) -> str:
     """Say how many roles are kept before and after training."""
     entries = _means(traces)
-    first, last = entries[0], entries[-1]
+    (first, first_drawn), (last, last_drawn) = (
+        (float(entry.kept.sum()), float(entry.kept_sampled.sum()))
+        for entry in (entries[0], entries[-1])
+    )
     return (
-        f"After training {float(last.kept.sum()):.1f} of {len(last.kept)} roles are kept by arg-max "
-        f"and {float(last.kept_sampled.sum()):.1f} when drawn; before, {float(first.kept.sum()):.1f} "
-        f"and {float(first.kept_sampled.sum()):.1f}."
+        f"After training {last:.1f} of {len(entries[0].kept)} roles are kept by arg-max and "
+        f"{last_drawn:.1f} when drawn; before, {first:.1f} and {first_drawn:.1f}."
     )
 
 
 def _means(traces: Sequence[Trace]) -> list[Choices]:
     return [mean_choices(at) for at in zip(*traces, strict=True)]
-
-
-def _range(count: int) -> "Tensor":
-    import torch
-
-    return torch.arange(count)

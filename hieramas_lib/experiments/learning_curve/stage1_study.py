@@ -1,4 +1,4 @@
-"""Train the policy of stage 1 in one world in texts, watch it, and let it answer with its rivals."""
+"""Train the policy of stage 1 in one world, in texts, watch it, and let it and rivals answer."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -64,9 +64,9 @@ def tables_of_curves(curves: Sequence[WorldCurve]) -> dict[str, "pd.DataFrame"]:
 def way_sentences(curves: Sequence[WorldCurve]) -> list[str]:
     """Say how far each training of HieraMAS went from the random policy to the best team."""
     return [
-        f"World {point.world}, {point.questions} questions: {point.from_random:.0%} of the way from "
-        f"random to the best constant team, {point.gain:+.3f} utility over its own prior (one "
-        "training)."
+        f"World {point.world}, {point.questions} questions: {point.from_random:.0%} of the way "
+        f"from random to the best constant team, {point.gain:+.3f} utility over its own prior "
+        "(one training)."
         for curve in curves
         for point in curve.points
         if point.way == "HieraMAS"

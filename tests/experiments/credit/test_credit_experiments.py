@@ -6,7 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hieramas_lib.experiments.credit.agreement import agreement, agreement_rows, by_mode
+from hieramas_lib.experiments.credit.agreement import (
+    agreement,
+    agreement_in,
+    agreement_rows,
+    by_mode,
+    sign_sentence,
+)
 from hieramas_lib.experiments.credit.cases import (
     ALPHAS,
     LEAVE_ONE_OUT,
@@ -98,3 +104,23 @@ def test_more_roles_are_pruned_where_that_is_asked_for():
         kept[setting.name] = np.mean([len(setting.draw(rng).kept) for _ in range(300)])
     assert kept["hard, random teams"] == pytest.approx(8 * 8 / 9, abs=0.2)
     assert kept["hard, 60 % pruned"] == pytest.approx(8 * 0.4, abs=0.3)
+
+
+def test_agreement_is_averaged_over_worlds_and_told_by_alpha():
+    setting = shipped_settings()[0]
+    table = asyncio.run(agreement_in(setting, [100, 101], tasks=8, redraws=4))
+    assert len(table) == 3 * len(ALPHAS)
+    assert set(table["seeds"]) == {2}
+    worlds = [asyncio.run(collect_cases(setting, seed, tasks=8, redraws=4)) for seed in (100, 101)]
+    row = table[(table["credit"] == OURS) & (table["alpha"] == 0.5)].iloc[0]
+    by_world = [agreement(found, OURS, 0.5).correlation for found in worlds]
+    assert by_world[0] != by_world[1]
+    assert row["correlation"] == pytest.approx(sum(by_world) / 2)
+
+
+def test_signs_in_words_are_those_of_the_published_credit():
+    rows = [(RAW, 0.0, 0.7), (RAW, 0.5, 0.9), (RAW, 1.0, 1.0), (OURS, 0.0, 0.1), (OURS, 0.5, 0.1)]
+    table = pd.DataFrame(rows, columns=["credit", "alpha", "agreement"])
+    told = sign_sentence(table, 0.321)
+    assert "70% of the clear cases with the final outcome alone, 90% at α = 0.5, 100% with" in told
+    assert told.endswith("from α = 0.32 on.")
