@@ -304,7 +304,8 @@ earned = records.groupby("method", sort=False)["reward"].mean()
 save_figure(
     run,
     learning_curve(
-        {name: frame.to_numpy().T for name, frame in curves.items()},
+        # Three bands would hide one another: the first learner's is drawn, of the others the mean.
+        {n: f.to_numpy().T if n == learners[0] else f.mean(axis=1) for n, f in curves.items()},
         curves[learners[0]].index.to_numpy(),
         xlabel="training episodes",
         ylabel="reward of an episode",
@@ -312,7 +313,8 @@ save_figure(
     ),
     "learning_curve",
     caption=f"Reward while training on {config.benchmark} ({setting.text}), running mean over 80 "
-    f"episodes; mean of {len(studies)} seeds, band from lowest to highest. Lines: held-out questions.",
+    f"episodes; mean of {len(studies)} seeds, for {learners[0]} with a band from lowest to highest. "
+    "Lines: held-out questions.",
     simulated=setting.simulated,
     alt="Reward against episodes for three learners, with three horizontal levels.",
 )

@@ -141,6 +141,10 @@ def prepare(path: Path, sizes: Mapping[str, int], seed: int = 0) -> list[str]:
     """
     own = read_yaml(path, OwnBenchmark)
     tasks = load_tasks(_questions(path, own))
+    roles = _roles(path, own, tasks)
+    _check_experts(path, own, roles, tuple(sorted({task.subject for task in tasks})))
+    # Before anything is written: it is missing where the extra is.
+    encoder = SentenceEncoder() if own.vectors is not None else None
     done = []
     if own.splits is not None:
         splits = path.parent / own.splits
@@ -148,12 +152,17 @@ def prepare(path: Path, sizes: Mapping[str, int], seed: int = 0) -> list[str]:
             done.append(f"{splits}: kept; delete it to draw splits anew")
         elif not any(sizes.values()):
             raise ConfigError(f"{splits} is missing: say how many go to --train, --val and --test")
+        elif sum(sizes.values()) > len(tasks):
+            raise ConfigError(
+                f"{path}: {' + '.join(map(str, sizes.values()))} questions are asked for, and it "
+                f"has {len(tasks)}; take smaller --train, --val and --test"
+            )
         else:
             make_splits(tasks, sizes, seed).save(splits)
             done.append(f"{splits}: {', '.join(f'{n} {split}' for split, n in sizes.items())}")
-    if own.vectors is not None:
-        texts = _texts(tasks, _roles(path, own, tasks))
-        save_vectors(texts, SentenceEncoder(), path.parent / own.vectors)
+    if own.vectors is not None and encoder is not None:
+        texts = _texts(tasks, roles)
+        save_vectors(texts, encoder, path.parent / own.vectors)
         done.append(f"{path.parent / own.vectors}: vectors of {len(set(texts))} texts")
     return done
 
@@ -163,6 +172,11 @@ def _own_source(path: Path) -> BenchmarkSource:
     questions, splits = _questions(path, own), "default"
     if own.splits is not None:
         splits = str(path.parent / own.splits)
+        if not Path(splits).exists():
+            raise ConfigError(
+                f"{splits} is missing; draw it with `hieramas prepare {path} --train N --val N "
+                "--test N`"
+            )
     tasks = load_tasks(questions)
     roles = _roles(path, own, tasks)
     subjects = tuple(sorted({task.subject for task in tasks}))

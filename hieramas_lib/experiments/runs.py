@@ -64,6 +64,7 @@ class Run:
     _before: dict[int, Totals] = field(default_factory=dict)
     _outputs: list[str] = field(default_factory=list)
     _rows: int = 0
+    _simulated: bool = False
     _began: float = field(default_factory=time.monotonic)
 
     def __str__(self) -> str:
@@ -115,6 +116,7 @@ class Run:
 
         if len(frame) == 0:
             raise IncompleteRun(f"{self.experiment}: table {name!r} has no rows")
+        self._simulated |= simulated
         about = {"caption": full_caption(caption, simulated), "simulated": simulated}
         self._write(f"tables/{name}.csv", frame.to_csv(index=False, lineterminator="\n").encode())
         self._write(f"tables/{name}.tex", to_latex(frame, caption, simulated=simulated).encode())
@@ -177,7 +179,8 @@ class Run:
             "wall_s": round(time.monotonic() - self._began, 2),
             "rows": self._rows,
             "outputs": list(dict.fromkeys(self._outputs)),
-            "simulated": any(is_simulated(llms.pool) for llms in self._services),
+            # Also without a service: simulated teams can be replayed on answers alone.
+            "simulated": self._simulated or any(is_simulated(s.pool) for s in self._services),
             "pools": sorted({llms.pool.name for llms in self._services}),
             "usage": _usage(self._services, self._before),
             "versions": _versions(),

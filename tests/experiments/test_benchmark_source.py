@@ -106,7 +106,7 @@ def test_shipped_roles_on_ones_own_questions(own: Path) -> None:
         ({"question": "x"}, "question: Extra inputs are not permitted; the fields are questions"),
         ({"questions": None}, "questions: Field required"),
         ({"questions": "none.jsonl"}, "none.jsonl: cannot be read"),
-        ({"splits": "none.json"}, "none.json: cannot be read"),
+        ({"splits": "none.json"}, "none.json is missing; draw it with `hieramas prepare"),
         ({"splits": None}, "has no default splits"),
         ({"roles": "none.yaml"}, "none.yaml"),
         ({"experts": {"Backer": ["baking"]}}, "experts: there is no role 'Backer'; there are Ba"),
@@ -165,6 +165,15 @@ def test_texts_without_vectors_need_the_extra_and_the_error_says_so(
     monkeypatch.setattr(module.importlib.util, "find_spec", lambda package: None)
     with pytest.raises(ConfigError, match=r"1 texts have none, such as 'What makes choux pastry"):
         benchmark_source(name).encoder()
+
+
+def test_prepare_says_when_more_is_asked_for_than_there_is(own: Path) -> None:
+    (own.parent / "splits.json").unlink(missing_ok=True)
+    sizes = ["--train", "1200", "--val", "3", "--test", "9"]
+    done = CliRunner().invoke(app, ["prepare", str(own), *sizes])
+    assert done.exit_code == 2
+    assert "1200 + 3 + 9 questions are asked for, and it has" in done.output
+    assert not (own.parent / "splits.json").exists()
 
 
 def test_prepare_draws_splits_once(own: Path) -> None:

@@ -78,6 +78,13 @@ def test_real_pool_alone_is_not_simulated(used_service: Callable[..., Any]) -> N
     assert about(run.folder)["simulated"] is False
 
 
+def test_a_run_with_a_simulated_table_and_no_llms_is_simulated() -> None:
+    run = start_run("demo", {"seed": 0})
+    run.save_table(pd.DataFrame({"n": [1]}), "a", "Replayed.", simulated=True)
+    run.finish(tables=["a"])
+    assert json.loads((run.folder / "run.json").read_text())["simulated"] is True
+
+
 @pytest.mark.parametrize(
     ("declared", "fault"),
     [

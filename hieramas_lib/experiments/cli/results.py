@@ -35,7 +35,7 @@ def collect(
         for (experiment, state), count in sorted(done.incomplete.items()):
             typer.echo(f"left out: {count} {state} of {experiment}")
         for failure in done.failures:
-            typer.echo(f"  {failure}")
+            typer.echo(f"  {failure if len(failure) <= 200 else failure[:199] + '…'}")
 
 
 def table(
@@ -67,4 +67,7 @@ def figures(
 
     with errors():
         folder = out or results_path("figures")
-        typer.echo(f"{len(gather_figures(folder))} figures as PDF and PNG: {folder}")
+        gathered = gather_figures(folder)
+        for line in dict.fromkeys(gathered.values()):
+            typer.echo(f"from {line}")
+        typer.echo(f"{len(gathered)} figures as PDF and PNG: {folder}")

@@ -21,7 +21,7 @@ PAPER_FIGURES: Final[Mapping[str, tuple[str, str]]] = {
 INDEX = "captions.json"
 
 
-def gather_figures(out: Path, results: Path | None = None) -> list[Path]:
+def gather_figures(out: Path, results: Path | None = None) -> dict[str, str]:
     """Copy every figure of the newest run of each notebook, as PDF and PNG, to ``out``.
 
     They are called ``<notebook>_<figure>``; those that the paper has are there a second time,
@@ -33,7 +33,7 @@ def gather_figures(out: Path, results: Path | None = None) -> list[Path]:
         results: The folder of runs; by default where runs are written to.
 
     Returns:
-        The PDFs.
+        The name of each figure, and the run that it is from.
 
     Raises:
         ConfigError: there is no complete run with figures.
@@ -55,7 +55,7 @@ def gather_figures(out: Path, results: Path | None = None) -> list[Path]:
         raise ConfigError(f"{root}: no complete run with figures. Fix: `hieramas run-all`")
     text = json.dumps(index, indent=2, ensure_ascii=False, sort_keys=True) + "\n"
     write_whole(out / INDEX, text.encode())
-    return [out / f"{name}.pdf" for name in sorted(index)]
+    return {name: str(index[name]["run"]) for name in sorted(index)}
 
 
 def _copy(png: Path, out: Path, name: str) -> dict[str, object]:

@@ -26,17 +26,14 @@ def test_figures_of_the_newest_run_are_copied_with_captions(tmp_path: Path) -> N
     make_run("04_graph_pool", "density", 0)
     pdf = make_run("10_llm_preferences", "logits", 1)
     out = tmp_path / "out"
-    paths = gather_figures(out)
-    assert [path.stem for path in paths] == [
-        "04_graph_pool_density",
-        "10_llm_preferences_logits",
-        "figure4",
-    ]
+    gathered = gather_figures(out)
+    assert list(gathered) == ["04_graph_pool_density", "10_llm_preferences_logits", "figure4"]
+    assert gathered["figure4"].startswith("10_llm_preferences/")
     assert (out / "figure4.pdf").read_bytes() == pdf.read_bytes()
     about = json.loads((out / "captions.json").read_text(encoding="utf-8"))["figure4"]
     assert about["simulated"] and about["alt"] == "A line."
     assert about["run"].startswith("10_llm_preferences/")
-    assert all(path.with_suffix(".png").stat().st_size for path in paths)
+    assert all((out / f"{name}.png").stat().st_size for name in gathered)
 
 
 def test_no_figures_is_an_error(tmp_path: Path) -> None:
