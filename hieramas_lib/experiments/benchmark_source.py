@@ -143,28 +143,33 @@ def prepare(path: Path, sizes: Mapping[str, int], seed: int = 0) -> list[str]:
     tasks = load_tasks(_questions(path, own))
     roles = _roles(path, own, tasks)
     _check_experts(path, own, roles, tuple(sorted({task.subject for task in tasks})))
+    splits = None if own.splits is None else path.parent / own.splits
+    if splits is not None and not splits.exists():
+        _check_sizes(path, splits, sizes, len(tasks))
     # Before anything is written: it is missing where the extra is.
     encoder = SentenceEncoder() if own.vectors is not None else None
     done = []
-    if own.splits is not None:
-        splits = path.parent / own.splits
-        if splits.exists():
-            done.append(f"{splits}: kept; delete it to draw splits anew")
-        elif not any(sizes.values()):
-            raise ConfigError(f"{splits} is missing: say how many go to --train, --val and --test")
-        elif sum(sizes.values()) > len(tasks):
-            raise ConfigError(
-                f"{path}: {' + '.join(map(str, sizes.values()))} questions are asked for, and it "
-                f"has {len(tasks)}; take smaller --train, --val and --test"
-            )
-        else:
-            make_splits(tasks, sizes, seed).save(splits)
-            done.append(f"{splits}: {', '.join(f'{n} {split}' for split, n in sizes.items())}")
+    if splits is not None and splits.exists():
+        done.append(f"{splits}: kept; delete it to draw splits anew")
+    elif splits is not None:
+        make_splits(tasks, sizes, seed).save(splits)
+        done.append(f"{splits}: {', '.join(f'{n} {split}' for split, n in sizes.items())}")
     if own.vectors is not None and encoder is not None:
         texts = _texts(tasks, roles)
         save_vectors(texts, encoder, path.parent / own.vectors)
         done.append(f"{path.parent / own.vectors}: vectors of {len(set(texts))} texts")
     return done
+
+
+def _check_sizes(path: Path, splits: Path, sizes: Mapping[str, int], there: int) -> None:
+    """Make sure that splits of these sizes can be drawn from ``there`` questions."""
+    if not any(sizes.values()):
+        raise ConfigError(f"{splits} is missing: say how many go to --train, --val and --test")
+    if sum(sizes.values()) > there:
+        raise ConfigError(
+            f"{path}: {' + '.join(map(str, sizes.values()))} questions are asked for, and it has "
+            f"{there}; take smaller --train, --val and --test"
+        )
 
 
 def _own_source(path: Path) -> BenchmarkSource:

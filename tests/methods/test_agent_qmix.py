@@ -87,7 +87,10 @@ def results(seed: int, mixer: str = "qmix") -> dict[str, float]:
     }
 
 
-@pytest.mark.parametrize("mixer", ["qmix", "vdn", "independent"])
+@pytest.mark.parametrize(
+    "mixer",
+    ["qmix", *(pytest.param(m, marks=pytest.mark.slow) for m in ("vdn", "independent"))],
+)
 def test_it_learns_when_to_talk(mixer: str) -> None:
     """Deterministic, so no chance of a flaky failure; five seeds are in the slow test."""
     found = results(0, mixer)

@@ -159,7 +159,7 @@ def test_copy_under_its_own_name_is_found_and_another_runs_name_refused(
     assert (done.exit_code, done.stderr) == (
         2,
         "hieramas: my_tiny.ipynb: it starts the run of '01_one'. Fix: rename the first argument "
-        "of start_run to 'my_tiny'\n",
+        "of start_notebook to 'my_tiny'\n",
     )
     copy.write_text(source.replace('start_run(\\"01_one', 'start_run(\\n  \\"my_tiny'))
     assert "my_tiny  done" in CliRunner().invoke(app, ["run", given]).stdout

@@ -102,7 +102,7 @@ def report(count: int, took: float, cpu_s: float, results: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("command", ["run", "sweep"])
+@pytest.mark.parametrize("command", [pytest.param("run", marks=pytest.mark.slow), "sweep"])
 def test_ctrl_c_says_one_line_keeps_what_is_paid_and_leaves_nothing_running(
     command: str, tmp_path: Path, results: Path
 ) -> None:

@@ -97,7 +97,14 @@ def learned(seed: int, mixer: str = "qmix") -> float:
     return worth(of)
 
 
-@pytest.mark.parametrize(("mixer", "least"), [("qmix", 1.0), ("vdn", 1.0), ("independent", 0.75)])
+@pytest.mark.parametrize(
+    ("mixer", "least"),
+    [
+        ("qmix", 1.0),
+        pytest.param("vdn", 1.0, marks=pytest.mark.slow),
+        pytest.param("independent", 0.75, marks=pytest.mark.slow),
+    ],
+)
 def test_the_toy_is_solved(mixer: str, least: float) -> None:
     """To independent learners, the others' actions are noise; they come near."""
     assert learned(0, mixer) > least - 1e-6
