@@ -36,7 +36,7 @@
 # its paper, its code and this version differ, is in `docs/methods`.
 #
 # Reads: three shipped benchmarks and the simulated pool. Writes: one run folder with two figures and
-# eight tables. About a minute. Offline and free; the LLMs are **simulated**: the order of the rows says
+# eight tables. A minute and a half. Offline and free; the LLMs are **simulated**: the order of the rows says
 # nothing about real models, nor about which method is better on them.
 
 # %% tags=["parameters"]

@@ -29,7 +29,7 @@
 # runs, what was learned *is* a constant (424 of 424 test items got one and the same joint action).
 #
 # Reads: a shipped benchmark, or one of your own, and the simulated pool. Writes: one run folder with
-# three figures and five tables. About a minute. Offline and free; the LLMs are **simulated**, so the
+# three figures and five tables. A minute and a half. Offline and free; the LLMs are **simulated**, so the
 # numbers say whether the learner works, and nothing about the real models whose names they carry.
 
 # %% tags=["parameters"]

@@ -35,7 +35,7 @@
 # decision, and whoever alone has the last word, is spared: no method could survive that.
 #
 # Reads: one shipped benchmark and the simulated pool. Writes: one run folder with two figures and
-# four tables. About a minute. Offline and free; the LLMs are **simulated**, and how easily they are swayed
+# four tables. A minute and a half. Offline and free; the LLMs are **simulated**, and how easily they are swayed
 # is a setting of their world (`data/simulation`): notebook 03 takes it away and shows what is left.
 
 # %% tags=["parameters"]
