@@ -56,13 +56,14 @@ import sys
 import pandas as pd
 from tqdm import tqdm
 
-from hieramas_lib.experiments.benchmark import check_plan, held_out, open_benchmark, setting_of
+from hieramas_lib.experiments.benchmark import check_plan, held_out, setting_of
 from hieramas_lib.experiments.figures import save_figure
 from hieramas_lib.experiments.plots import learning_curve
 from hieramas_lib.experiments.qmix import study
 from hieramas_lib.experiments.qmix.mixing_toy import fit_table
 from hieramas_lib.experiments.qmix.qmix_plots import action_bars, round_graphs
 from hieramas_lib.experiments.qmix.talk import action_shares, edge_shares, talk_table
+from hieramas_lib.experiments.run_worlds import open_for
 from hieramas_lib.experiments.runs import start_notebook
 from hieramas_lib.experiments.tables import comparison_table, paired_table, presentable
 from hieramas_lib.learning.qmix.actions import graph_of
@@ -262,17 +263,7 @@ print("more messages on hard questions:", known_talk)
 # %%
 async def in_world(seed: int) -> study.TalkStudy:
     """Open a new world, train in it, and answer the test questions in all ways."""
-    world = open_benchmark(
-        config.benchmark,
-        pool=config.pool,
-        budget_usd=config.budget_usd,
-        difficulty=config.difficulty,
-        seed=seed,
-        graphs=1,
-        width=1,
-        decision=config.decision,
-    )
-    run.watch(world.llms)
+    world = open_for(run, config.benchmark, seed, graphs=1, width=1)
     return await study.talk_study(world, world.test[: config.tests or None], settings, seed)
 
 

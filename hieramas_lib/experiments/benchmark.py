@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 from hieramas_lib.errors import ConfigError
-from hieramas_lib.experiments.benchmark_source import BenchmarkSource, benchmark_source
+from hieramas_lib.experiments.benchmark_source import benchmark_source
 from hieramas_lib.experiments.config import RunConfig
 from hieramas_lib.experiments.pool_choice import (
     SIMULATED,
@@ -14,6 +14,7 @@ from hieramas_lib.experiments.pool_choice import (
     check_budget,
     check_llms,
     pool_of,
+    simulated_llms,
     simulates,
 )
 from hieramas_lib.learning.encoder import Encoder
@@ -23,9 +24,8 @@ from hieramas_lib.learning.space import TeamSpace
 from hieramas_lib.llms.budget import Budget
 from hieramas_lib.llms.call_store import CallStore
 from hieramas_lib.llms.connect import connect
-from hieramas_lib.llms.pool import LLMPool, load_pool
+from hieramas_lib.llms.pool import load_pool
 from hieramas_lib.llms.service import LLMService
-from hieramas_lib.llms.world import World
 from hieramas_lib.paths import ROOT, call_store_path
 from hieramas_lib.tasks.task import Task
 from hieramas_lib.teams.graph_pool import reference_pool
@@ -133,7 +133,7 @@ def open_benchmark(
     """
     source = benchmark_source(name)
     if simulates(pool):
-        llms = _simulated_llms(pool_of(pool), source, difficulty, seed)
+        llms = simulated_llms(pool_of(pool), source, difficulty, seed)
     else:
         llms = real_llms(ROOT / pool, budget_usd)
     roles = source.roles
@@ -192,9 +192,3 @@ def _connected(path: Path) -> tuple[LLMService, Budget]:
     store = call_store_path()
     store.parent.mkdir(parents=True, exist_ok=True)
     return connect(pool, store=CallStore(store), budget=budget), budget
-
-
-def _simulated_llms(
-    pool: LLMPool, source: BenchmarkSource, difficulty: str, seed: int
-) -> LLMService:
-    return connect(pool, world=World(source.tasks, source.settings(difficulty), pool, seed))

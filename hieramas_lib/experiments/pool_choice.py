@@ -6,12 +6,18 @@ Light to import, so that a batch can be checked before anything heavy is started
 import math
 import os
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from hieramas_lib.errors import ConfigError
 from hieramas_lib.llms.call_store import CallStore
 from hieramas_lib.llms.connect import connect
 from hieramas_lib.llms.pool import LLMPool, load_pool
+from hieramas_lib.llms.world import World
 from hieramas_lib.paths import ROOT, data_path
+
+if TYPE_CHECKING:
+    from hieramas_lib.experiments.benchmark_source import BenchmarkSource
+    from hieramas_lib.llms.service import LLMService
 
 SIMULATED = "simulated"
 """Name of the pool that needs no key: the twin of ``data/llm_pool.yaml``.
@@ -39,6 +45,17 @@ def pool_of(pool: str) -> LLMPool:
     if simulates(pool):
         return load_pool(ROOT / pool.removeprefix(f"{SIMULATED}:")).simulated()
     return load_pool(ROOT / pool)
+
+
+def simulated_llms(
+    pool: LLMPool, source: "BenchmarkSource", difficulty: str, seed: int
+) -> "LLMService":
+    """Connect to a simulated pool, in a new world that knows the questions of ``source``.
+
+    Raises:
+        ConfigError: there is no such difficulty.
+    """
+    return connect(pool, world=World(source.tasks, source.settings(difficulty), pool, seed))
 
 
 def check_llms(pool: str, llms: Mapping[str, str]) -> None:

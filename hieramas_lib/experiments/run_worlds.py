@@ -9,7 +9,8 @@ from hieramas_lib.experiments.runs import Run
 def open_for(run: Run, benchmark: str, seed: int, **changes: Any) -> Benchmark:
     """Open ``benchmark`` for a run and let the run watch its LLMs.
 
-    The run declares ``pool, budget_usd, difficulty, graphs, width`` and ``decision``.
+    The run declares ``pool, budget_usd, difficulty, graphs, width`` and ``decision``, but for those
+    given here.
 
     Args:
         run: Whose parameters hold.
@@ -22,7 +23,7 @@ def open_for(run: Run, benchmark: str, seed: int, **changes: Any) -> Benchmark:
     """
     values = run.config.plain()
     names = ("pool", "budget_usd", "difficulty", "graphs", "width", "decision")
-    arguments = {name: values[name] for name in names} | changes
+    arguments = {name: values[name] for name in names if name not in changes} | changes
     world = open_benchmark(benchmark, seed=seed, **arguments)
     run.watch(world.llms)
     return world

@@ -4,11 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 
 from hieramas_lib.errors import ConfigError
+from hieramas_lib.experiments import pool_choice
 from hieramas_lib.experiments.benchmark_source import benchmark_source
-from hieramas_lib.experiments.pool_choice import SIMULATED, pool_of
-from hieramas_lib.llms.connect import connect
 from hieramas_lib.llms.service import LLMService
-from hieramas_lib.llms.world import World
 from hieramas_lib.tasks.load import load_tasks
 from hieramas_lib.tasks.task import Task
 from hieramas_lib.teams.roles import RoleSet
@@ -51,8 +49,9 @@ def simulated_llms(benchmark: str, difficulty: str, seed: int) -> LLMService:
     Raises:
         ConfigError: there is no such benchmark or difficulty.
     """
-    source, pool = benchmark_source(benchmark), pool_of(SIMULATED)
-    return connect(pool, world=World(source.tasks, source.settings(difficulty), pool, seed))
+    return pool_choice.simulated_llms(
+        pool_choice.pool_of(pool_choice.SIMULATED), benchmark_source(benchmark), difficulty, seed
+    )
 
 
 def hand_made_team(

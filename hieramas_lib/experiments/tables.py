@@ -1,6 +1,6 @@
 """Tables of results: numbers with intervals and planned denominators, as CSV, HTML and LaTeX."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
@@ -76,7 +76,7 @@ def presentable(table: "pd.DataFrame") -> "pd.DataFrame":
     columns: dict[str, list[str]] = {}
     faults = [name for name in FAULTS if set(FAULTS) <= set(table.columns)]
     for name in table.columns:
-        base = str(name).removesuffix("_low").removesuffix("_high")
+        base = _base(str(name))
         if (base != name and base in table.columns) or name in faults[1:]:
             continue
         if name in faults:
@@ -95,6 +95,11 @@ def presentable(table: "pd.DataFrame") -> "pd.DataFrame":
             values = [f"at least {text}" if missing else text for text, missing in bounds]
         columns[title(str(name))] = values
     return pd.DataFrame(columns)
+
+
+def only(table: "pd.DataFrame", names: Collection[str]) -> "pd.DataFrame":
+    """Return the columns ``names`` of a table, each with its interval, in the table's order."""
+    return table[[column for column in table if _base(str(column)) in names]]
 
 
 def full_caption(caption: str, simulated: bool) -> str:
@@ -134,6 +139,11 @@ def to_latex(table: "pd.DataFrame", caption: str, *, simulated: bool) -> str:
         column_format=sides,
     )  # fmt: skip
     return str(text)
+
+
+def _base(column: str) -> str:
+    """Return the column that an end of an interval belongs to; any other column itself."""
+    return column.removesuffix("_low").removesuffix("_high")
 
 
 def _refuse_mixed(records: "pd.DataFrame") -> None:

@@ -29,11 +29,8 @@ from torch import Tensor, nn
 from hieramas_lib.errors import ConfigError
 from hieramas_lib.learning.credit import leave_one_out
 from hieramas_lib.learning.edge_sampling import draw_edges, likely_first
-from hieramas_lib.learning.encoder import Encoder
 from hieramas_lib.learning.initialisation import initialise, own_draws
 from hieramas_lib.learning.role_graphs import SHAPES, Shape, averaging, matrix, shaped
-from hieramas_lib.learning.space import TeamSpace
-from hieramas_lib.llms.service import LLMService
 from hieramas_lib.methods.fixed_graphs import plain_team
 from hieramas_lib.methods.graph_learner import GraphLearner, at_least, batches, correctness
 from hieramas_lib.tasks.task import Task
@@ -173,23 +170,10 @@ class GDesignerNetwork(nn.Module):
         return sketch.logits.sigmoid() * self._pairs
 
 
-class GDesigner(GraphLearner):
+class GDesigner(GraphLearner[GDesignerSettings, GDesignerNetwork]):
     """The method of arXiv 2410.11782 as the paper has it, behind the common protocol."""
 
     name = "GDesigner"
-    network: GDesignerNetwork | None
-
-    def __init__(
-        self,
-        space: TeamSpace,
-        llms: LLMService,
-        encoder: Encoder,
-        settings: GDesignerSettings,
-        seed: int,
-    ) -> None:
-        """Set up; see :class:`.GraphLearner`."""
-        super().__init__(space, llms, encoder, settings, seed)
-        self.settings = settings
 
     def untrained(self) -> GDesignerNetwork:
         """Return the network that :meth:`fit` begins with."""
@@ -199,7 +183,7 @@ class GDesigner(GraphLearner):
     async def fit(self, train: Sequence[Task], val: Sequence[Task] = ()) -> None:
         """Learn anew from ``train``; ``val`` is not used."""
         self.start(train)
-        how, network = self.settings, self._network
+        how, network = self.settings, self.started
         optimizer = torch.optim.Adam(network.parameters(), lr=how.learning_rate)
         generator = torch.Generator().manual_seed(self.seed)
         for attempts in batches(
@@ -226,18 +210,12 @@ class GDesigner(GraphLearner):
     def edge_probabilities(self, task: Task) -> Tensor:
         """Return the probability S of every edge at test, ``[roles, roles]``."""
         with torch.no_grad():
-            sketch = self._network(self.queries([task]), None)
+            sketch = self.started(self.queries([task]), None)
         return sketch.logits[0].sigmoid().fill_diagonal_(0.0)
 
     def team(self, task: Task) -> Team:
         """Return the team on the graph of all edges more probable than not."""
         with torch.no_grad():
-            logits = self._network(self.queries([task]), None).logits
+            logits = self.started(self.queries([task]), None).logits
         (graph,) = draw_edges(logits, likely_first(logits), None).topologies()
         return plain_team(self.space, self.settings.llm, graph)
-
-    @property
-    def _network(self) -> GDesignerNetwork:
-        if self.network is None:
-            raise ConfigError(f"{self.name}: call fit() or start() before answering")
-        return self.network

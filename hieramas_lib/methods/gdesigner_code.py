@@ -25,11 +25,8 @@ from torch import Tensor, nn
 
 from hieramas_lib.errors import ConfigError
 from hieramas_lib.learning.edge_sampling import EdgeDraws, draw_edges, row_order
-from hieramas_lib.learning.encoder import Encoder
 from hieramas_lib.learning.initialisation import initialise, own_draws
 from hieramas_lib.learning.role_graphs import averaging, dropped, matrix, shaped
-from hieramas_lib.learning.space import TeamSpace
-from hieramas_lib.llms.service import LLMService
 from hieramas_lib.methods.fixed_graphs import plain_team
 from hieramas_lib.methods.graph_learner import GraphLearner, at_least, correctness
 from hieramas_lib.tasks.task import Task
@@ -94,23 +91,10 @@ class GDesignerCodeNetwork(nn.Module):
         return 2 * (scores - low) / (high - low).clamp(min=1e-12) - 1
 
 
-class GDesignerCode(GraphLearner):
+class GDesignerCode(GraphLearner[GDesignerCodeSettings, GDesignerCodeNetwork]):
     """The published program of arXiv 2410.11782, behind the common protocol."""
 
     name = "GDesigner, their code"
-    network: GDesignerCodeNetwork | None
-
-    def __init__(
-        self,
-        space: TeamSpace,
-        llms: LLMService,
-        encoder: Encoder,
-        settings: GDesignerCodeSettings,
-        seed: int,
-    ) -> None:
-        """Set up; see :class:`.GraphLearner`."""
-        super().__init__(space, llms, encoder, settings, seed)
-        self.settings = settings
 
     def untrained(self) -> GDesignerCodeNetwork:
         """Return the network that :meth:`fit` begins with."""
@@ -122,7 +106,7 @@ class GDesignerCode(GraphLearner):
     async def fit(self, train: Sequence[Task], val: Sequence[Task] = ()) -> None:
         """Learn anew from the first questions of ``train``; ``val`` is not used."""
         self.start(train)
-        how, network = self.settings, self._network
+        how, network = self.settings, self.started
         # Only the convolutions: the decoder is left out, as in the published scripts.
         optimizer = torch.optim.Adam(network.convolutions.parameters(), lr=how.learning_rate)
         generator = torch.Generator().manual_seed(self.seed)
@@ -143,21 +127,15 @@ class GDesignerCode(GraphLearner):
     def edge_probabilities(self, task: Task) -> Tensor:
         """Return the probability of every edge, if it is not refused, ``[roles, roles]``."""
         with torch.no_grad():
-            logits = self._network(self.queries([task]), None)
+            logits = self.started(self.queries([task]), None)
         return logits[0].sigmoid().fill_diagonal_(0.0)
 
     def team(self, task: Task) -> Team:
         """Return the team on a graph that is drawn, from seed and question."""
         with torch.no_grad():
-            logits = self._network(self.queries([task]), None)
+            logits = self.started(self.queries([task]), None)
         drawn = draw_edges(logits, row_order(*logits.shape[:2]), self.draws_for(task))
         return self._teams(drawn)[0]
 
     def _teams(self, drawn: EdgeDraws) -> list[Team]:
         return [plain_team(self.space, self.settings.llm, graph) for graph in drawn.topologies()]
-
-    @property
-    def _network(self) -> GDesignerCodeNetwork:
-        if self.network is None:
-            raise ConfigError(f"{self.name}: call fit() or start() before answering")
-        return self.network

@@ -8,7 +8,7 @@ and the outcome teaches the network. What is drawn is what runs: every edge that
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 from zlib import crc32
 
 import numpy as np
@@ -41,6 +41,10 @@ class OneLLM(Protocol):
         ...
 
 
+Settings = TypeVar("Settings", bound=OneLLM)
+Network = TypeVar("Network", bound=nn.Module)
+
+
 @dataclass(frozen=True, slots=True)
 class GraphStep:
     """What one batch of training rollouts looked like.
@@ -59,7 +63,7 @@ class GraphStep:
     refused: float = 0.0
 
 
-class GraphLearner:
+class GraphLearner(Generic[Settings, Network]):
     """A learned graph over plain agents; a subclass says how it is drawn and learned.
 
     ``start`` leaves it untrained but able to answer. Roles all act, unless the method says
@@ -69,15 +73,16 @@ class GraphLearner:
     name: str
 
     def __init__(
-        self, space: TeamSpace, llms: LLMService, encoder: Encoder, settings: OneLLM, seed: int
+        self, space: TeamSpace, llms: LLMService, encoder: Encoder, settings: Settings, seed: int
     ) -> None:
         """Set up; call :meth:`fit` or :meth:`start` before answering.
 
         Raises:
             ConfigError: the LLM of the settings is not in the pool.
         """
-        self.space, self.llms, self.encoder, self.seed = space, llms, encoder, seed
-        self.network: nn.Module | None = None
+        self.space, self.llms, self.encoder = space, llms, encoder
+        self.settings, self.seed = settings, seed
+        self.network: Network | None = None
         self.history: list[GraphStep] = []
         self.trained = False
         plain_team(space, settings.llm, space.graphs[0])
@@ -90,9 +95,20 @@ class GraphLearner:
         """Return the team for ``task``; the same whenever it is asked."""
         raise NotImplementedError
 
-    def untrained(self) -> nn.Module:
+    def untrained(self) -> Network:
         """Return the network that :meth:`fit` begins with."""
         raise NotImplementedError
+
+    @property
+    def started(self) -> Network:
+        """The network, trained or not.
+
+        Raises:
+            ConfigError: there is none yet.
+        """
+        if self.network is None:
+            raise ConfigError(f"{self.name}: call fit() or start() before answering")
+        return self.network
 
     def start(self, train: Sequence[Task] = ()) -> None:
         """Begin with the untrained network; nothing is taken from ``train``."""

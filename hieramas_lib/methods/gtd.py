@@ -27,12 +27,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from hieramas_lib.errors import ConfigError
 from hieramas_lib.learning.edge_sampling import draw_edges, likely_first
-from hieramas_lib.learning.encoder import Encoder
 from hieramas_lib.learning.role_graphs import SHAPES, matrix, shaped
-from hieramas_lib.learning.space import TeamSpace
-from hieramas_lib.llms.service import LLMService
 from hieramas_lib.methods.fixed_graphs import plain_team
 from hieramas_lib.methods.graph_learner import GraphLearner, at_least, correctness
 from hieramas_lib.methods.gtd_network import GraphRuns, GTDNetwork
@@ -71,23 +67,10 @@ class GTDSettings:
         at_least(self, candidates=1)
 
 
-class GTD(GraphLearner):
+class GTD(GraphLearner[GTDSettings, GTDNetwork]):
     """The method of arXiv 2510.07799 in a small form, behind the common protocol."""
 
     name = "GTD"
-    network: GTDNetwork | None
-
-    def __init__(
-        self,
-        space: TeamSpace,
-        llms: LLMService,
-        encoder: Encoder,
-        settings: GTDSettings,
-        seed: int,
-    ) -> None:
-        """Set up; see :class:`.GraphLearner`."""
-        super().__init__(space, llms, encoder, settings, seed)
-        self.settings = settings
 
     def untrained(self) -> GTDNetwork:
         """Return the networks that :meth:`fit` begins with."""
@@ -127,7 +110,7 @@ class GTD(GraphLearner):
         """Return the team on the candidate that the proxy thinks most of."""
         graphs, query = self.candidates(task), self.queries([task])
         with torch.no_grad():
-            right, cost = self._network.proxy(query.expand(len(graphs), -1), graphs.float())
+            right, cost = self.started.proxy(query.expand(len(graphs), -1), graphs.float())
         best = (right.sigmoid() - PRICE_OF_A_CALL * cost).argmax()
         edges = tuple((u, v) for u, v in graphs[best].nonzero().tolist())
         return plain_team(self.space, self.settings.llm, Topology(graphs.shape[1], edges))
@@ -135,14 +118,14 @@ class GTD(GraphLearner):
     def candidates(self, task: Task) -> Tensor:
         """Draw the distinct candidates for ``task``, ``[graphs, roles, roles]``."""
         with torch.no_grad():
-            logits = self._network.edge_logits(self.queries([task]))
+            logits = self.started.edge_logits(self.queries([task]))
         many = logits.expand(self.settings.candidates, -1, -1)
         drawn = draw_edges(many, likely_first(many), self.draws_for(task))
         return drawn.edges.unique(dim=0)
 
     def _learn(self, runs: GraphRuns) -> None:
         """Fit proxy and edge model (phase 2)."""
-        how, network = self.settings, self._network
+        how, network = self.settings, self.started
         generator = torch.Generator().manual_seed(self.seed)
         optimizer = torch.optim.Adam(
             network.parameters(), lr=how.learning_rate, weight_decay=how.weight_decay
@@ -154,9 +137,3 @@ class GTD(GraphLearner):
                 optimizer.zero_grad()
                 loss.backward()
                 optimizer.step()
-
-    @property
-    def _network(self) -> GTDNetwork:
-        if self.network is None:
-            raise ConfigError(f"{self.name}: call fit() or start() before answering")
-        return self.network

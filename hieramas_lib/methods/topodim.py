@@ -35,9 +35,6 @@ from torch import nn
 
 from hieramas_lib.errors import ConfigError
 from hieramas_lib.learning.credit import leave_one_out
-from hieramas_lib.learning.encoder import Encoder
-from hieramas_lib.learning.space import TeamSpace
-from hieramas_lib.llms.service import LLMService
 from hieramas_lib.methods.fixed_graphs import plain_team
 from hieramas_lib.methods.graph_learner import GraphLearner, at_least, batches, correctness
 from hieramas_lib.methods.topodim_network import KINDS, TopoDIMNetwork, draw_typed
@@ -100,23 +97,10 @@ class TopoDIMSettings:
             raise ConfigError(f"temperature: both must be above 0, got {self.temperature}")
 
 
-class TopoDIM(GraphLearner):
+class TopoDIM(GraphLearner[TopoDIMSettings, TopoDIMNetwork]):
     """The method of arXiv 2601.10120 in a small form, behind the common protocol."""
 
     name = "TopoDIM"
-    network: TopoDIMNetwork | None
-
-    def __init__(
-        self,
-        space: TeamSpace,
-        llms: LLMService,
-        encoder: Encoder,
-        settings: TopoDIMSettings,
-        seed: int,
-    ) -> None:
-        """Set up; see :class:`.GraphLearner`."""
-        super().__init__(space, llms, encoder, settings, seed)
-        self.settings = settings
 
     def untrained(self) -> TopoDIMNetwork:
         """Return the network that :meth:`fit` begins with."""
@@ -126,7 +110,7 @@ class TopoDIM(GraphLearner):
     async def fit(self, train: Sequence[Task], val: Sequence[Task] = ()) -> None:
         """Learn anew from ``train``; ``val`` is not used."""
         self.start(train)
-        how, network = self.settings, self._network
+        how, network = self.settings, self.started
         optimizer = torch.optim.Adam(network.parameters(), lr=how.learning_rate)
         generator = torch.Generator().manual_seed(self.seed)
         every = batches(train, passes=how.passes, batch=how.batch, group=how.group, seed=self.seed)
@@ -153,7 +137,7 @@ class TopoDIM(GraphLearner):
     def edges(self, task: Task) -> dict[Edge, str]:
         """Return the edges for ``task`` and the kind of each."""
         with torch.no_grad():
-            scores = self._network(self.queries([task]))
+            scores = self.started(self.queries([task]))
         (kept,) = draw_typed(scores, None).kept(scores, self.settings.edges_per_kind)
         return {edge: KINDS[kind] for edge, kind in kept.items()}
 
@@ -169,12 +153,6 @@ class TopoDIM(GraphLearner):
         return Team(
             instructed(team.roles, told), team.supernodes, team.topology, team.decision, team.reads
         )
-
-    @property
-    def _network(self) -> TopoDIMNetwork:
-        if self.network is None:
-            raise ConfigError(f"{self.name}: call fit() or start() before answering")
-        return self.network
 
 
 def instructed(roles: RoleSet, kinds: dict[Edge, str]) -> RoleSet:

@@ -14,7 +14,7 @@ from hieramas_lib.experiments.ablations.ablation_tables import ablation_table
 from hieramas_lib.experiments.ablations.variants import FULL
 from hieramas_lib.experiments.paper.pooling import PooledRuns, pooled_runs
 from hieramas_lib.experiments.published import published_table
-from hieramas_lib.experiments.tables import comparison_table
+from hieramas_lib.experiments.tables import comparison_table, only
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -119,7 +119,7 @@ def unseen_table(runs: PooledRuns) -> "pd.DataFrame":
     records = runs.records
     table = comparison_table(records[records["split"] == "unseen"])
     kept = ("method", "n", "seeds", "accuracy", "utility")
-    return table[[c for c in table if str(c).removesuffix("_low").removesuffix("_high") in kept]]
+    return only(table, kept)
 
 
 def ablation_rows(parts: Sequence[str]) -> Callable[[PooledRuns], "pd.DataFrame"]:
@@ -137,9 +137,7 @@ def ablation_rows(parts: Sequence[str]) -> Callable[[PooledRuns], "pd.DataFrame"
         # The full system minus itself is no result.
         rows.loc[rows["variant"] == FULL, [c for c in rows if "_gain" in str(c)]] = float("nan")
         rows["variant"] = rows["variant"].replace(_WORDS)
-        return rows[
-            [c for c in rows if str(c).removesuffix("_low").removesuffix("_high") in _SHOWN]
-        ]
+        return only(rows, _SHOWN)
 
     return make
 
